@@ -357,6 +357,9 @@ var builtinStatus = map[string]int{
 	nameTooManyCalls:         503, // it is the server that has too much to do, not this client that asks too often
 
 	nameMessageTooLarge: 413,
+
+	"VersionMismatch":     412, // of package rest
+	"RangeNotSatisfiable": 416, // of package web
 }
 
 // Code is the class of an [Error]: the kind of failure, whatever the service. The set and the numbers are those of gRPC

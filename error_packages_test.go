@@ -16,7 +16,7 @@ import (
 var packagesWithErrors = []string{
 	"channel",
 	"actor", "actor/inspect", "actor/supervise", "actor/app", "actor/cron", "actor/meta", "actor/grain", "actor/grain/store",
-	"web/auth", "web/filter", "internal/httpstream", "web/dashboard", "telemetry",
+	"web/auth", "web/filter", "web/rest", "internal/httpstream", "web/dashboard", "telemetry",
 }
 
 // packageError is an error as the code of a package declares it.

@@ -40,7 +40,7 @@ var partOf = map[string]string{
 	"session": "transport", "bus": "transport", "transporttest": "transport",
 	"redis": "transport", "replication": "transport", "nats": "transport", "natsstore": "transport", "amqp": "transport",
 	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "channel/engine", "storetest": "actor",
-	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "isolate": "web", "browsertest": "web", "httpstream": "web", "principal": "web", "protocol": "web",
+	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "etag": "web", "filehead": "web", "isolate": "web", "browsertest": "web", "httpstream": "web", "principal": "web", "protocol": "web",
 	"inbound": "bridge", "gossip": "internal/membership", "typescript": "gen", "protofile": "gen", "gofile": "gen",
 }
 

@@ -132,6 +132,13 @@ func describe(a *Action) introspect.Action {
 	return info
 }
 
+// OutputsBytes reports whether the action's output is []byte, which other faces show as a file. It knows of actions of other nodes too,
+// whose Out is nil.
+func (a *Action) OutputsBytes() bool {
+	const bytes = "[]uint8" // as reflect writes it
+	return a.Remote && a.remoteOut == bytes || typeName(a.Out) == bytes
+}
+
 func typeName(t reflect.Type) string {
 	if t == nil {
 		return ""

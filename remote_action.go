@@ -312,7 +312,7 @@ func (n *Node) addRemoteAction(t *routingTable, others map[string]provider, s *m
 		a = n.newRemoteAction(&Action{Name: offered.Name, Service: fullServiceName(s.Name, s.Version), Short: strings.TrimPrefix(offered.Name, fullServiceName(s.Name, s.Version)+"."),
 			Version: s.Version, Description: offered.Description,
 			NodeOnly: visibility == introspect.NodeOnly, ClusterOnly: visibility != introspect.NodeOnly && visibility != introspect.Public, Inline: offered.Inline, Stream: offered.Stream,
-			Idempotent: offered.Idempotent, Codecs: offered.Codecs, Routes: parseRoutes(offered.Routes), Statuses: statusesOf(offered.Statuses), Remote: true})
+			Idempotent: offered.Idempotent, Codecs: offered.Codecs, Routes: parseRoutes(offered.Routes), Statuses: statusesOf(offered.Statuses), Remote: true, remoteOut: offered.Out})
 		a.in, a.out, a.routes, a.visibility, a.preferred = offered.In, offered.Out, string(offered.Routes), offered.Visibility, s.Preferred
 	}
 	if before := a.providers.Load(); !before.are(nodes, own) {

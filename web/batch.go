@@ -243,7 +243,7 @@ func cookieOf(line string) [3]string {
 
 // ofBatchOnly reports whether a header concerns the batch as a whole and not its calls.
 func ofBatchOnly(name string) bool {
-	for _, own := range []string{"Accept-Encoding", "If-None-Match", "Content-Length", "Connection"} {
+	for _, own := range []string{"Accept-Encoding", "If-Match", "If-None-Match", "Content-Length", "Connection"} {
 		if strings.EqualFold(name, own) {
 			return true
 		}

@@ -25,7 +25,17 @@ const (
 )
 
 // ownKeys are headers that travel as metadata of the same name in lower case: W3C Trace Context, and Server-Sent Events.
-var ownKeys = [...]struct{ header, key string }{{"Traceparent", "traceparent"}, {"Tracestate", "tracestate"}, {"Last-Event-Id", "last-event-id"}}
+var ownKeys = [...]struct{ header, key string }{{"Traceparent", "traceparent"}, {"Tracestate", "tracestate"}, {"Last-Event-Id", "last-event-id"},
+	{"If-Match", ifMatch}, {"If-None-Match", ifNoneMatch}}
+
+// The keys of what package rest checks before a change.
+const (
+	ifMatch     = "if-match"
+	ifNoneMatch = "if-none-match"
+)
+
+// ofOneRequest reports whether metadata of the key is for the request alone that it came with, and not for calls of its handler.
+func ofOneRequest(key string) bool { return key == ifMatch || key == ifNoneMatch }
 
 const (
 	maxRequestID = 128
@@ -101,8 +111,11 @@ func metadata(x *exchange.Exchange) (map[string]string, error) {
 		if key == "" || size > maxMetaBytes || key == admission.MetadataKey && f.Value != admission.SheddableValue {
 			continue // who calls from outside may be content to wait, but not go before others
 		}
+		if ofOneRequest(key) && (x.Method == http.MethodGet || x.Method == http.MethodHead) {
+			continue // see usePreconditions
+		}
 		if !utf8.ValidString(key) || !utf8.ValidString(f.Value) { // which no JSON could carry on
-			if !strings.EqualFold(f.Name[:2], "x-") {
+			if !strings.EqualFold(f.Name[:2], "x-") && !ofOneRequest(key) {
 				continue // as an unfit traceparent is to be treated (W3C Trace Context, section 4.3)
 			}
 			return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the header %.100q is not valid UTF-8", f.Name)
@@ -125,7 +138,7 @@ func metadata(x *exchange.Exchange) (map[string]string, error) {
 }
 
 // begins is the prefix of the names of headers that may be metadata.
-var begins = [256]bool{'X': true, 'x': true, 'T': true, 't': true, 'L': true, 'l': true}
+var begins = [256]bool{'X': true, 'x': true, 'T': true, 't': true, 'L': true, 'l': true, 'I': true, 'i': true}
 
 // metadataKey returns the metadata key of a header; "" for a header that carries no metadata.
 func metadataKey(name string) (string, error) {
@@ -153,7 +166,7 @@ func metadataKey(name string) (string, error) {
 // setMetadata is withMetadata's other side.
 func setMetadata(h http.Header, metadata map[string]string) error {
 	for key, value := range metadata {
-		if key == principal.MetadataKey {
+		if key == principal.MetadataKey || ofOneRequest(key) {
 			continue // the other node authenticates the caller by itself
 		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) || strings.Trim(value, " ") != value {

@@ -155,7 +155,8 @@ func (rc *requestContext) call() error {
 	}
 	rc.Out, rc.Type = out, jsonType
 	rc.useStatus()
-	return nil
+	rc.completeLinks()
+	return rc.usePreconditions()
 }
 
 // refused returns a call's error as the caller may see it. If the input was invalid, it reports where in the request each field

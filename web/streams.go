@@ -32,7 +32,8 @@ func (rc *requestContext) streamCall(r *http.Request) (call httpstream.Call, err
 		ctx = sabir.WithMetadata(ctx, key, value)
 	}
 	trusted := rc.Answer.Has("Access-Control-Allow-Origin")
-	call = httpstream.Call{Origin: func(string) bool { return trusted }, Action: rc.to.action, Context: principal.Context(ctx, rc.Exchange), Problem: rc.problemOf(rc.to.action, rc.ID), Until: rc.watchCredentials}
+	call = httpstream.Call{Origin: func(string) bool { return trusted }, Action: rc.to.action, Context: principal.Context(ctx, rc.Exchange), Problem: rc.problemOf(rc.to.action, rc.ID), Until: rc.watchCredentials,
+		BytesOut: rc.to.get && rc.to.action.OutputsBytes()}
 	if rc.to.binder != nil && rc.to.get {
 		call.Input, err = rc.to.binder.Append(nil, rc.Exchange)
 	}

@@ -80,8 +80,11 @@ func (d *document) parameterSchema(a *api.Action, p route.Param) *schema.Schema 
 // commonParameters are the headers that every call understands.
 func (d *document) commonParameters(f form) []any {
 	list := []any{d.shared("parameters", "RequestId"), d.shared("parameters", "RequestTimeout")}
-	if f.cached() {
+	switch {
+	case f.conditional():
 		list = append(list, d.shared("parameters", "IfNoneMatch"))
+	case f.Versioned():
+		list = append(list, d.shared("parameters", "IfMatch"))
 	}
 	if f.Stream {
 		list = append(list, d.shared("parameters", "LastEventId"))
@@ -89,8 +92,14 @@ func (d *document) commonParameters(f form) []any {
 	return list
 }
 
-// cached reports whether the answer can be kept by the caller and asked for again by its ETag.
-func (f form) cached() bool { return f.rest && f.method == "get" && f.CacheFor > 0 && !f.Stream }
+// readable reports whether the form only reads, and its answers are whole.
+func (f form) readable() bool { return f.rest && f.method == "get" && !f.Stream }
+
+// cached reports whether caches may keep the answer for some time.
+func (f form) cached() bool { return f.readable() && f.CacheFor > 0 }
+
+// conditional reports whether the answer can be kept by the caller and asked for again by its ETag.
+func (f form) conditional() bool { return f.cached() || f.readable() && f.Versioned() }
 
 // sharedParameters are the components of those that an operation refers to.
 func (d *document) sharedParameters() object {
@@ -106,6 +115,8 @@ func (d *document) sharedParameters() object {
 			object{{"type", "string"}, {"pattern", `^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)?$`}}, "2.5s")},
 		{"IfNoneMatch", header("If-None-Match", "The ETag of an answer that the caller has kept: 304 if it is still so.",
 			object{{"type", "string"}}, `"5e884898"`)},
+		{"IfMatch", header("If-Match", "The ETag of what the caller has read: 412 if it has changed since.",
+			object{{"type", "string"}}, `"5e884898"`)},
 		{"LastEventId", header("Last-Event-ID", "The id of the last event that came before the connection broke. The action decides what it does with it.",
 			object{{"type", "string"}, {"maxLength", 128}}, "41")},
 	}
@@ -120,6 +131,7 @@ func sharedHeaders() object {
 		{"RequestId", header("The id of the request: the caller's or a fresh one. It finds the request in logs.", str)},
 		{"RetryAfter", header("Seconds after which trying again may help.", object{{"type", "integer"}, {"minimum", 0}})},
 		{"ETag", header("Of this answer, for `If-None-Match`.", str)},
+		{"Link", header("The next page, with `rel=\"next\"` (RFC 8288); none on the last page.", str)},
 		{"CacheControl", header("How long the answer may be kept.", str)},
 	}
 }

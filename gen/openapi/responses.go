@@ -28,6 +28,7 @@ var answers = []answer{
 	{"Unauthenticated", 401, "BadKey", "Unauthenticated", "The caller did not say who they are, or not in a way that is accepted.", false, "this API wants a key"},
 	{"PermissionDenied", 403, "PermissionDenied", "PermissionDenied", "The caller is known and may not do this, or a browser asks for a page of another site.", false, "the caller has none of the roles that this action wants"},
 	{"NotFound", 404, "ActionNotFound", "NotFound", "There is no such action here, or not the thing that was asked for.", false, "there is no action of this name"},
+	{"VersionMismatch", 412, "VersionMismatch", "FailedPrecondition", "Another version is there than If-Match or If-None-Match names. Nothing was changed.", false, "another version is there than the one that the request was made for"},
 	{"InputTooLarge", 413, "InputTooLarge", "InvalidArgument", "The body is larger than the server takes.", false, "the body is larger than the limit of 1048576 bytes"},
 	{"UnsupportedMediaType", 415, "UnsupportedMediaType", "InvalidArgument", "The body is of a type that is not taken here.", false, "want application/json"},
 	{"ValidationFailed", 422, "ValidationFailed", "InvalidArgument", "Fields of the input break their rules; `data` lists every one.", false, "the input is not valid: name: name is a required field"},
@@ -45,7 +46,7 @@ func (d *document) responses(f form) object {
 	for _, s := range outcomes {
 		list.add(strconv.Itoa(s.Status), d.success(f, s))
 	}
-	if f.cached() && !slices.ContainsFunc(outcomes, func(s api.Status) bool { return s.Status == http.StatusNotModified }) {
+	if f.conditional() && !slices.ContainsFunc(outcomes, func(s api.Status) bool { return s.Status == http.StatusNotModified }) {
 		list.add("304", d.shared("responses", "NotModified"))
 	}
 	declared := map[int][]api.Error{}
@@ -80,6 +81,8 @@ func (d *document) comes(f form, status int) bool {
 	switch status {
 	case 401, 403:
 		return len(f.Auth) > 0
+	case 412:
+		return f.Versioned()
 	case 413, 415:
 		return f.body != nil
 	case 422:
@@ -95,7 +98,17 @@ func (d *document) success(f form, s api.Status) object {
 		headers.add("ETag", ref("headers", "ETag"))
 		headers.add("Cache-Control", ref("headers", "CacheControl"))
 	}
+	if f.readable() && d.api.Pages(f.Action) {
+		headers.add("Link", ref("headers", "Link"))
+	}
 	for _, name := range s.Headers {
+		switch known := http.CanonicalHeaderKey(name); {
+		case headers.get(name) != nil || known == "Etag" && f.cached():
+			continue
+		case known == "Etag":
+			headers.add("ETag", ref("headers", "ETag"))
+			continue
+		}
 		headers.add(name, object{{"schema", object{{"type", "string"}}}})
 	}
 	says := d.successSays(f)

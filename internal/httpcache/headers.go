@@ -5,7 +5,6 @@ package httpcache
 
 import (
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/etag"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -51,7 +51,7 @@ func (h *Headers) After(x *exchange.Exchange) {
 		x.Answer.Add("Cache-Control", h.control(x))
 	}
 	for line := range x.Header.All("If-None-Match") {
-		if matchesTag(line, tag) {
+		if etag.Matches(line, tag, false) {
 			x.Status, x.Type, x.Out = 304, "", x.Out[:0]
 			x.Answer.Delete("Content-Encoding")
 			return
@@ -110,32 +110,4 @@ func actionOf(x *exchange.Exchange) *sabir.Action {
 		return route.Action()
 	}
 	return nil
-}
-
-// matchesTag reports whether an If-None-Match line has the tag, by weak comparison (RFC 9110, section 8.8.3.2), or is "*". A
-// malformed list matches nothing behind the fault.
-func matchesTag(line, tag string) bool {
-	line = strings.Trim(line, " \t")
-	if line == "*" {
-		return true
-	}
-	tag = strings.TrimPrefix(tag, "W/")
-	for {
-		line = strings.TrimLeft(line, " \t,")
-		opaque := strings.TrimPrefix(line, "W/")
-		if !strings.HasPrefix(opaque, `"`) {
-			return false
-		}
-		end := strings.IndexByte(opaque[1:], '"')
-		if end < 0 {
-			return false
-		}
-		if opaque[:end+2] == tag {
-			return true
-		}
-		line = strings.TrimLeft(opaque[end+2:], " \t")
-		if line != "" && line[0] != ',' {
-			return false
-		}
-	}
 }

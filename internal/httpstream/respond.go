@@ -98,6 +98,14 @@ func (x *session) pump(s *values, box *outbox) error {
 			if err != nil {
 				return lastOf(err)
 			}
+			switch is, err := x.takeHead(data); {
+			case err != nil:
+				return err
+			case x.r.Method == http.MethodHead:
+				return nil
+			case is:
+				continue
+			}
 			if !box.put(data) {
 				return errGone
 			}
@@ -216,15 +224,15 @@ func (x *session) write(box *outbox, begun bool) (broken bool, err error) {
 
 // begin writes the head of the response.
 func (x *session) begin() {
-	header := x.w.Header()
+	header, status := x.w.Header(), http.StatusOK
 	header["Content-Type"] = []string{formTypes[x.form]}
 	if x.form == octets {
-		header["Accept-Ranges"] = []string{"none"}
+		status = x.describeFile(header)
 	} else {
 		header["Cache-Control"] = []string{"no-store"}
 		header["X-Accel-Buffering"] = []string{"no"} // nginx would keep the values back
 	}
-	x.w.WriteHeader(http.StatusOK)
+	x.w.WriteHeader(status)
 }
 
 // last writes the rest of the values and the end of the stream.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/filehead"
 	"github.com/sabir-go/sabir/internal/http1"
 	"github.com/sabir-go/sabir/internal/memory"
 )
@@ -29,9 +30,11 @@ type session struct {
 	from    netip.AddrPort          // the connection
 	live    bool                    // it ends when the node stops; others finish
 
-	form     form // of the response
-	bytesIn  bool // inputs are bytes, not JSON
-	bytesOut bool // outputs are bytes, not JSON
+	form     form           // of the response
+	bytesIn  bool           // inputs are bytes, not JSON
+	bytesOut bool           // outputs are bytes, not JSON
+	headKey  string         // that the head of a download begins with; "" for none, and after the first value
+	head     *filehead.Head // of a download; nil where its handler gives none
 	body     readTimer
 
 	in, out   *memory.Window           // what waits for the handler, and for the caller
@@ -88,7 +91,7 @@ func (x *session) serve(run func() error, runWebSocket func() error) {
 		defer x.call.Until(x.fail)()
 	}
 	switch {
-	case x.r.Method == http.MethodHead:
+	case x.r.Method == http.MethodHead && x.form != octets:
 		x.w.Header().Set("Allow", "GET, POST")
 		x.refuse(sabir.NewError(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "a stream has no head of its own: use GET or POST"))
 		return
@@ -119,6 +122,9 @@ func (x *session) refuse(err error) {
 	}
 	status, document := x.call.Problem(err)
 	header := x.w.Header()
+	if size := x.head; size != nil && size.Status == http.StatusRequestedRangeNotSatisfiable { // which tells the caller the length of the file
+		header["Content-Range"] = []string{size.Header["Content-Range"]}
+	}
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		header.Set("Retry-After", "1")
 	}
@@ -132,6 +138,7 @@ func (x *session) refuse(err error) {
 // run is a stream over an ordinary request.
 func (x *session) run() error {
 	in, err := x.openInput()
+	x.askForHead()
 	var s *values
 	if err == nil {
 		s, err = x.openStream()

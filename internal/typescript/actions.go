@@ -123,7 +123,7 @@ func (m *module) signature(a *action) string {
 	case a.Stream && isFile(a.Out):
 		return ": DownloadAction<" + a.inType() + ", " + fails + ">"
 	case a.Stream:
-		return ": StreamAction<" + a.inType() + ", " + a.outType() + ">"
+		return ": StreamAction<" + a.inType() + ", " + a.outType() + ", " + fails + ">"
 	}
 	call := ": Call<" + a.outType() + ", " + fails + ">"
 	switch {
@@ -133,6 +133,17 @@ func (m *module) signature(a *action) string {
 		return "(input?: " + a.inType() + ", options?: CallOptions)" + call
 	}
 	return "(input: " + a.inType() + ", options?: CallOptions)" + call
+}
+
+// leaf is signature for an action that is no namespace too, which may have members.
+func (m *module) leaf(a *action) string {
+	if !m.api.Pages(&a.Action) {
+		return m.signature(a)
+	}
+	call := m.signature(a)
+	takes := call[:strings.Index(call, ": Call<")]
+	return ": {\n    " + call + ";\n    /** The items of this page and of all behind it, each asked for when it is reached. Errors are thrown. */\n    all" +
+		takes + ": AsyncIterable<" + a.outType() + `["items"][number]>;` + "\n  }"
 }
 
 // mayBeLeftOut reports whether {} will do for an input.
@@ -195,6 +206,8 @@ func (m *module) making(a *action) string {
 		return "stream(c, " + described + ")"
 	case a.In == nil:
 		return "bare(c, " + described + ")"
+	case m.api.Pages(&a.Action):
+		return "paged(c, " + described + ")"
 	}
 	return "unary(c, " + described + ")"
 }

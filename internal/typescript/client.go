@@ -54,7 +54,7 @@ func (m *module) writeNamespace(s *space) {
 		one := s.inner[part]
 		if len(one.inner) == 0 {
 			m.comment("  ", one.action.Description, m.remarks(one.action), deprecated(one.action.Deprecated))
-			m.printf("  %s%s;\n", key(part), m.signature(one.action))
+			m.printf("  %s%s;\n", key(part), m.leaf(one.action))
 			continue
 		}
 		one.name = m.names.unique(pascal(one.path) + "Api")

@@ -46,6 +46,12 @@ export interface CallOptions {
 export interface StreamOptions extends CallOptions {
   /** Where an earlier stream ended (its `lastEventId`), for actions that can go on from there. */
   lastEventId?: string;
+  /**
+   * How often in a row the stream is opened again when its connection breaks or its node stops, with waits that grow and Retry-After, and
+   * with the id of the last value (Last-Event-ID). The action has to go on behind it: one that does not know of it begins anew, and
+   * values come twice. 0 by default; without end for $events, where those that passed in between are lost.
+   */
+  reconnect?: number;
 }
 
 /** What an upload takes. */
@@ -85,13 +91,17 @@ export interface Call<T, E> extends Promise<Result<T, E>> {
 }
 
 /** The values of a stream. Errors are thrown by the loop, as an ApiError. Leaving the loop ends the stream. */
-export interface Stream<T> extends AsyncIterable<T> {
+export interface Stream<T, E = CallError> extends AsyncIterable<T> {
   /** The id of the last value that came; "" for none. */
   readonly lastEventId: string;
+  /** The values as results, of which the last may be an error, with its type. */
+  results(): AsyncIterable<Result<T, E>>;
 }
 
 /** A stream with values both ways, over a WebSocket. The client's and the call's headers cannot be sent on it: use cookies. */
-export interface Duplex<In, Out> extends AsyncIterable<Out> {
+export interface Duplex<In, Out, E = CallError> extends AsyncIterable<Out> {
+  /** The values as results, of which the last may be an error, with its type. */
+  results(): AsyncIterable<Result<Out, E>>;
   /** Sends a value; waits while too much is on its way. Rejects with an ApiError when the stream has ended. */
   send(value: In): Promise<void>;
   /** Says that no more values follow. The other side's still come. */
@@ -101,13 +111,13 @@ export interface Duplex<In, Out> extends AsyncIterable<Out> {
 }
 
 /** An action that is a stream. */
-export interface StreamAction<In, Out> {
+export interface StreamAction<In, Out, E = CallError> {
   /** Sends one value, or none, and gives what comes back. */
-  (input?: In, options?: StreamOptions): Stream<Out>;
+  (input?: In, options?: StreamOptions): Stream<Out, E>;
   /** Sends many values, then gives what comes back. Browsers read all of them before they send. */
-  from(values: Iterable<In> | AsyncIterable<In>, options?: StreamOptions): Stream<Out>;
+  from(values: Iterable<In> | AsyncIterable<In>, options?: Omit<StreamOptions, "reconnect">): Stream<Out, E>;
   /** Values both ways at once. */
-  open(options?: Pick<CallOptions, "signal" | "timeout">): Duplex<In, Out>;
+  open(options?: Pick<CallOptions, "signal" | "timeout">): Duplex<In, Out, E>;
 }
 
 /** An action that takes a file. */
@@ -299,6 +309,20 @@ function unary(connection: Connection, action: Action): any {
 /** As unary, for an action without input. */
 function bare(connection: Connection, action: Action): any {
   return (options: CallOptions = {}) => settle(invoke(connection, action, undefined, options));
+}
+
+/** Makes the function for an action that answers with pages. */
+function paged(connection: Connection, action: Action): any {
+  const call = unary(connection, action);
+  async function* all(input: any, options?: CallOptions): any {
+    for (let next = input; ; ) {
+      const page: any = await call(next, options).orThrow();
+      yield* page.items ?? [];
+      if (!page.next) return;
+      next = { ...input, cursor: page.next };
+    }
+  }
+  return members(call, { all });
 }
 
 function settle(result: Promise<Result<any, any>>): any {
@@ -503,13 +527,19 @@ async function request(connection: Connection, action: Action, placed: Placed, o
       failed = got;
     }
     const { error } = failed;
-    const again = error.retryable || (placed.repeatable && (error.name === "NetworkError" || [502, 503, 504].includes(error.status)));
-    const wait = failed.wait ?? Math.min(retryDelay * 2 ** attempt, maxRetryDelay) * (0.5 + Math.random() / 2);
+    const again = error.retryable || (placed.repeatable && passes(error));
+    const wait = failed.wait ?? pause(attempt);
     failed = undefined;
     if (!again || attempt >= retries || wait > maxRetryAfter || wait >= limit.left() || limit.signal.aborted) throw error;
     await limit.wait(wait);
   }
 }
+
+/** Whether an error is one of the way to the server, which the next attempt may not meet. */
+const passes = (error: ApiError) => error.retryable || error.name === "NetworkError" || [502, 503, 504].includes(error.status);
+
+/** Milliseconds before the next attempt: doubled each time, half of it left to chance. */
+const pause = (attempt: number) => Math.min(retryDelay * 2 ** attempt, maxRetryDelay) * (0.5 + Math.random() / 2);
 
 async function attemptOnce(connection: Connection, action: Action, attempt: number, placed: Placed, options: CallOptions, limit: Limit): Promise<Response | Failed> {
   let wait: number | undefined;
@@ -694,7 +724,7 @@ function answerOf(w: Waiting, answer: BatchAnswer | undefined, requestId: string
 function stream(connection: Connection, action: Action): any {
   const plain = (input?: unknown, options: StreamOptions = {}) => follow(connection, action, options, () => placePost(action, input));
   const from = (values: Iterable<unknown> | AsyncIterable<unknown>, options: StreamOptions = {}) =>
-    follow(connection, action, options, () => {
+    follow(connection, action, { ...options, reconnect: 0 }, () => {
       const placed = placePost(action, undefined);
       placed.headers["Content-Type"] = "application/x-ndjson";
       return withBody(placed, lines(action, values));
@@ -717,19 +747,26 @@ async function* lines(action: Action, values: any): any {
 /** Opens the stream when its first value is asked for. Of events, those that bear their own name are values. */
 function follow(connection: Connection, action: Action, options: StreamOptions, place: () => Placed | Promise<Placed>, events = false): any {
   const state = { lastEventId: "" };
-  async function* values(): any {
-    const limit = new Limit(action.name, options.signal, options.timeout ?? connection.options.timeout ?? 30_000);
+  const most = options.reconnect ?? (events ? Infinity : 0);
+  async function* once(progress: { failures: number; wait: number | undefined }, limit: Limit): any {
     try {
       const placed = await place();
       placed.headers["Accept"] = "text/event-stream, application/problem+json";
       placed.streams = true; // is not sent twice, and the timeout is not for the whole of it
-      if (options.lastEventId !== undefined) placed.headers["Last-Event-ID"] = options.lastEventId;
-      const response = await request(connection, action, placed, options, limit);
+      const last = state.lastEventId || options.lastEventId;
+      if (last !== undefined) placed.headers["Last-Event-ID"] = last;
+      progress.wait = undefined;
+      const response = await attemptOnce(connection, action, progress.failures, placed, options, limit);
+      if (response instanceof Failed) {
+        progress.wait = response.wait;
+        throw response.error;
+      }
       limit.untime();
       let ended = false;
       for await (const one of serverEvents(response)) {
         const event: ServerEvent = one;
         if (event.id) state.lastEventId = event.id;
+        progress.failures = 0;
         if (events) {
           const value = parseJSON(event.data) as ApiEvent;
           if (value.event === event.event) {
@@ -745,17 +782,44 @@ function follow(connection: Connection, action: Action, options: StreamOptions, 
       if (!ended) throw new Error("the stream broke off");
     } catch (cause) {
       throw limit.error(cause);
-    } finally {
-      limit.stop();
-      limit.done();
+    }
+  }
+  async function* values(): any {
+    const progress: { failures: number; wait: number | undefined } = { failures: 0, wait: undefined };
+    for (;;) {
+      const limit = new Limit(action.name, options.signal, options.timeout ?? connection.options.timeout ?? 30_000);
+      try {
+        return yield* once(progress, limit);
+      } catch (cause) {
+        const error = limit.error(cause);
+        const wait = progress.wait ?? pause(progress.failures);
+        if (!passes(error) || progress.failures++ >= most || wait > maxRetryAfter || limit.signal.aborted) throw error;
+        limit.untime();
+        await limit.wait(wait).catch((reason) => {
+          throw limit.error(reason);
+        });
+      } finally {
+        limit.stop();
+        limit.done();
+      }
     }
   }
   return {
     [Symbol.asyncIterator]: values,
+    results: () => resultsOf(values()),
     get lastEventId() {
       return state.lastEventId;
     },
   };
+}
+
+/** Values, and the error that ends them, as results. */
+async function* resultsOf(values: any): any {
+  try {
+    for await (const value of values) yield { ok: true, value };
+  } catch (error) {
+    yield { ok: false, error };
+  }
 }
 
 interface ServerEvent {
@@ -867,6 +931,10 @@ class Socket implements Duplex<any, any> {
 
   close(): void {
     this.finish();
+  }
+
+  results(): any {
+    return resultsOf(this);
   }
 
   async *[Symbol.asyncIterator](): any {

@@ -298,7 +298,7 @@ export interface Batch extends Api {
 
 export interface ChatApi {
   /** Says back what it hears. */
-  room: StreamAction<ChatRoomInput, ChatRoomOutput>;
+  room: StreamAction<ChatRoomInput, ChatRoomOutput, ChatRoomError>;
 }
 
 export interface ClockApi {
@@ -325,7 +325,7 @@ export interface FlakyApi {
 
 export interface LogApi {
   /** The lines of a log as they come. */
-  tail: StreamAction<LogTailInput, LogTailOutput>;
+  tail: StreamAction<LogTailInput, LogTailOutput, LogTailError>;
 }
 
 export interface NumbersApi {
