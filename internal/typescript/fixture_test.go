@@ -69,6 +69,16 @@ type Page[T any] struct {
 	Total int64 `json:"total"`
 }
 
+type FindNotes struct {
+	Word   string `json:"word"`
+	Cursor string `json:"cursor,omitempty"`
+}
+
+type Notes struct {
+	Items []string `json:"items"`
+	Next  string   `json:"next,omitempty"`
+}
+
 type ListUsers struct {
 	Limit int32  `json:"limit,omitempty" validate:"omitempty,min=1,max=100"`
 	After string `json:"after,omitempty"`
@@ -160,7 +170,9 @@ func shop(t testing.TB) api.API {
 	a.action("files.put", "/files/put", of[[]byte](), of[Receipt](), api.Action{Stream: true, Description: "Keeps a file."})
 	a.action("flaky.get", "/flaky/get", of[FileName](), of[string](), api.Action{Idempotent: true})
 	a.action("flaky.set", "/flaky/set", of[FileName](), of[string](), api.Action{})
-	a.action("log.tail", "/log/tail", of[Tail](), of[Line](), api.Action{Stream: true, Description: "The lines of a log as they come."})
+	a.action("log.tail", "/log/tail", of[Tail](), of[Line](), api.Action{Stream: true, Description: "The lines of a log as they come.",
+		Errors: []api.Error{{Name: "LostFile", Code: "DataLoss", Status: 500}}})
+	a.action("notes.find", "/notes/find", of[FindNotes](), of[Notes](), api.Action{Idempotent: true})
 	a.action("numbers.echo", "/numbers/echo", of[Numbers](), of[Numbers](), api.Action{})
 	a.action("numbers.raw", "/numbers/raw", of[FileName](), of[Numbers](), api.Action{Description: "Answers with the name as it is."})
 	a.action("users.create", "/users/create", of[NewUser](), of[User](), api.Action{Description: "Makes a user.",

@@ -48,6 +48,18 @@ func startShop(t testing.TB, site fs.FS) (*httptest.Server, *shopServer) {
 	s.mux.HandleFunc("POST /users/list", func(w http.ResponseWriter, r *http.Request) {
 		give(w, Page[User]{Items: []User{ada(1), ada(2)}, Total: 1 << 60})
 	})
+	s.mux.HandleFunc("POST /notes/find", func(w http.ResponseWriter, r *http.Request) {
+		var in FindNotes
+		if !take(w, r, &in) {
+			return
+		}
+		at, _ := strconv.Atoi(in.Cursor)
+		page := Notes{Items: []string{fmt.Sprint(in.Word, " ", at), fmt.Sprint(in.Word, " ", at+1)}}
+		if at < 4 {
+			page.Next = strconv.Itoa(at + 2)
+		}
+		give(w, page)
+	})
 	s.mux.HandleFunc("POST /numbers/echo", s.echoNumbers)
 	s.mux.HandleFunc("POST /numbers/raw", func(w http.ResponseWriter, r *http.Request) {
 		var in FileName
@@ -287,6 +299,11 @@ func (s *shopServer) tail(w http.ResponseWriter, r *http.Request) {
 		refuse(w, problem(404, "NotFound", "NoSuchFile", "there is no such file", false, nil))
 		return
 	}
+	if in.File == "down" {
+		w.Header().Set("Retry-After", "0")
+		refuse(w, problem(503, "Unavailable", "ServiceUnavailable", "no node has it", true, nil))
+		return
+	}
 	e := startSSE(w, r)
 	if e == nil {
 		return
@@ -315,6 +332,10 @@ func (s *shopServer) tail(w http.ResponseWriter, r *http.Request) {
 	case "cut":
 		panic(http.ErrAbortHandler)
 	case "silent": // ends as a proxy would end it
+	case "again":
+		if e.n >= 9 {
+			io.WriteString(e, "event: end\ndata: {}\n\n")
+		}
 	default:
 		io.WriteString(e, "event: end\ndata: {}\n\n")
 	}

@@ -21,6 +21,11 @@ export interface FileName {
   name?: string;
 }
 
+export interface FindNotes {
+  word?: string;
+  cursor?: string;
+}
+
 export interface GetUser {
   id: bigint;
   lang?: string;
@@ -61,6 +66,11 @@ export interface NewUser {
 export interface NoUser {
   id: bigint;
   before: Date;
+}
+
+export interface NotesType {
+  items: string[];
+  next?: string;
 }
 
 export interface Numbers {
@@ -131,6 +141,12 @@ export interface User {
 
 export interface Wait {
   millis?: number;
+}
+
+export interface LostFileError extends ApiError {
+  readonly type: "urn:sabir:error:LostFile";
+  readonly name: "LostFile";
+  readonly code: "DataLoss";
 }
 
 /** There is no user with this id. */
@@ -214,7 +230,16 @@ export type LogTailInput = Tail;
 export type LogTailOutput = Line;
 
 /** What log.tail can end with. */
-export type LogTailError = CallError;
+export type LogTailError = LostFileError | CallError;
+
+/** What notes.find takes. */
+export type NotesFindInput = FindNotes;
+
+/** What notes.find gives. */
+export type NotesFindOutput = NotesType;
+
+/** What notes.find can end with. */
+export type NotesFindError = CallError;
 
 /** What numbers.echo takes. */
 export type NumbersEchoInput = NumbersInput;
@@ -281,6 +306,7 @@ export interface Api {
   files: FilesApi;
   flaky: FlakyApi;
   log: LogApi;
+  notes: NotesApi;
   numbers: NumbersApi;
   users: UsersApi;
   v2: V2Api;
@@ -326,6 +352,15 @@ export interface FlakyApi {
 export interface LogApi {
   /** The lines of a log as they come. */
   tail: StreamAction<LogTailInput, LogTailOutput, LogTailError>;
+}
+
+export interface NotesApi {
+  /** (may be repeated) */
+  find: {
+    (input?: NotesFindInput, options?: CallOptions): Call<NotesFindOutput, NotesFindError>;
+    /** The items of this page and of all behind it, each asked for when it is reached. Errors are thrown. */
+    all(input?: NotesFindInput, options?: CallOptions): AsyncIterable<NotesFindOutput["items"][number]>;
+  };
 }
 
 export interface NumbersApi {
@@ -384,7 +419,10 @@ function bind(c: Connection): any {
       set: unary(c, { name: "flaky.set", path: "/flaky/set", read: same }),
     },
     log: {
-      tail: stream(c, { name: "log.tail", path: "/log/tail", read: readLine }),
+      tail: stream(c, { name: "log.tail", path: "/log/tail", read: readLine, errors: { LostFile: same } }),
+    },
+    notes: {
+      find: paged(c, { name: "notes.find", path: "/notes/find", idempotent: true, read: same }),
     },
     numbers: {
       echo: unary(c, { name: "numbers.echo", path: "/numbers/echo", read: readNumbers }),
@@ -489,6 +527,13 @@ function checkFileName(value: any, at: At, found: FieldError[]): boolean {
   }))(value, at, found);
 }
 
+function checkFindNotes(value: any, at: At, found: FieldError[]): boolean {
+  return all(isRecord, shape({
+    word: optional(isText),
+    cursor: optional(isText),
+  }))(value, at, found);
+}
+
 function checkGetUser(value: any, at: At, found: FieldError[]): boolean {
   return all(isRecord, shape({
     id: all(required(0), isWhole(-9223372036854775808n, 9223372036854775807n)),
@@ -570,6 +615,11 @@ export function validateFlakySet(input: unknown): FieldError[] {
   return validated(optional(checkFileName), input);
 }
 
+/** The fields of an input of notes.find that break rules, as the server would list them. */
+export function validateNotesFind(input: unknown): FieldError[] {
+  return validated(optional(checkFindNotes), input);
+}
+
 /** The fields of an input of numbers.echo that break rules, as the server would list them. */
 export function validateNumbersEcho(input: unknown): FieldError[] {
   return validated(optional(checkNumbersInput), input);
@@ -605,6 +655,7 @@ export const validators: Validators = {
   "clock.wait": validateClockWait,
   "flaky.get": validateFlakyGet,
   "flaky.set": validateFlakySet,
+  "notes.find": validateNotesFind,
   "numbers.echo": validateNumbersEcho,
   "numbers.raw": validateNumbersRaw,
   "users.create": validateUsersCreate,

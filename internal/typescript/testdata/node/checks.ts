@@ -255,9 +255,36 @@ const checks: Record<string, (b: Bench) => Promise<void>> = {
       return `${n}`;
     };
     same(await ends("none"), "0 UndeclaredError NoSuchFile");
-    same(await ends("breaks"), "3 UndeclaredError LostFile");
+    same(await ends("breaks"), "3 LostFile LostFile");
     same((await ends("cut")).slice(2), "NetworkError"); // values on the way may be lost with the connection
     same(await ends("silent"), "3 NetworkError");
+  },
+
+  "a stream is opened again behind its last value": async ({ api }) => {
+    let n = 0;
+    const stream = api.log.tail({ file: "again" }, { reconnect: 1 });
+    for await (const _ of stream) n++;
+    same(`${n} ${stream.lastEventId}`, "9 9"); // broken off after 3 and after 6 values: a value begins the count anew
+    let name = "";
+    try {
+      for await (const _ of api.log.tail({ file: "down" }, { reconnect: 2 }));
+    } catch (e) {
+      name = (e as CallError).name;
+    }
+    same(name, "ServiceUnavailable");
+  },
+
+  "the error of a stream has its type": async ({ api }) => {
+    const got: string[] = [];
+    for await (const result of api.log.tail({ file: "breaks" }).results()) got.push(result.ok ? "value" : result.error.name === "LostFile" ? result.error.code : "other");
+    same(got.join(), "value,value,value,DataLoss");
+  },
+
+  "all pages are one loop": async ({ api }) => {
+    const got: string[] = [];
+    for await (const note of api.notes.find.all({ word: "rope" })) got.push(note);
+    same(got.join(), [0, 1, 2, 3, 4, 5].map((i) => `rope ${i}`).join());
+    same((await api.notes.find({ word: "tea" }).orThrow()).items.length, 2);
   },
 
   "leaving the loop or aborting ends the stream": async ({ api }) => {
