@@ -35,10 +35,16 @@ type bridge struct {
 	exposed atomic.Pointer[exposed]
 	changed chan struct{} // what is exposed may have changed
 
-	info  ownInfo
-	peers peers
-	calls pendingCalls
-	drops inbound.Drops
+	info    ownInfo
+	peers   peers
+	calls   pendingCalls
+	uploads uploads
+	waiting atomic.Int64 // bytes of streams that nobody has taken yet
+	drops   inbound.Drops
+
+	balancing   sync.Mutex
+	shares      map[string]func() // by subject: ends the node's part of balanced calls or events
+	sharesEnded bool
 }
 
 func newBridge(c config) *bridge {
@@ -83,6 +89,10 @@ func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 	if err := b.join(ctx); err != nil {
 		b.cancel()
 		return errors.Join(err, b.broker.Close())
+	}
+	if _, ok := b.broker.(transport.Sharer); b.balanced && !ok {
+		b.cancel()
+		return errors.Join(fmt.Errorf("moleculer.DisableBalancer: %s cannot share out messages: use NATS", b.broker.Addr()), b.broker.Close())
 	}
 	b.running.Go(b.beat)
 	b.running.Go(b.follow)
@@ -169,6 +179,7 @@ func (b *bridge) checkID(ctx context.Context) error {
 
 // withdraw takes no more calls, and waits for those that run.
 func (b *bridge) withdraw(ctx context.Context) error {
+	b.endShares()
 	b.open.Store(false)
 	b.announce()
 	return b.serving.Wait(ctx)
@@ -197,8 +208,19 @@ func (b *bridge) appendHead(dst []byte, version string) []byte {
 	return appendText(dst, b.id)
 }
 
-// publish sends a packet. One that cannot be sent is lost, as are those that no node receives: each call that waits for an answer has a time limit.
+// publish sends a packet without a payload.
 func (b *bridge) publish(topic string, packet []byte) {
+	packet, err := b.wire.fromJSON(packet, "", nil)
+	if err != nil {
+		b.note("a packet could not be sent", topic, err)
+		return
+	}
+	b.send(topic, packet)
+}
+
+// send sends a packet as it is. One that cannot be sent is lost, as are those that no node receives: each call that waits for an answer has a
+// time limit.
+func (b *bridge) send(topic string, packet []byte) {
 	if err := b.broker.Publish(b.prefix+topic, packet); err != nil && !b.down.Load() {
 		b.note("a packet could not be sent", topic, err)
 	}

@@ -22,6 +22,16 @@ type pendingCall struct {
 	id, node, action string
 	answered         chan *response
 	failed           chan error
+	stream           *chunks // of answers; nil for a call
+}
+
+// fail ends the call.
+func (c *pendingCall) fail(err error) {
+	if c.stream != nil {
+		c.stream.fail(err)
+		return
+	}
+	c.failed <- err
 }
 
 func (p *pendingCalls) add(c *pendingCall) {
@@ -47,6 +57,16 @@ func (p *pendingCalls) take(id, node string) *pendingCall {
 		delete(p.byNode, node)
 	}
 	return c
+}
+
+// find is take for a call that stays.
+func (p *pendingCalls) find(id, node string) *pendingCall {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.waiting[id]; c != nil && c.node == node {
+		return c
+	}
+	return nil
 }
 
 // of reports whether calls to the node are in flight.
@@ -75,7 +95,7 @@ func (p *pendingCalls) fail(which func(*pendingCall) bool, with func(*pendingCal
 	p.mu.Unlock()
 	for _, c := range list {
 		if p.take(c.id, c.node) != nil {
-			c.failed <- with(c)
+			c.fail(with(c))
 		}
 	}
 }
@@ -96,29 +116,18 @@ func (p *peer) Send(ctx context.Context, r *sabir.Request) error {
 	c := &pendingCall{id: gateway.NewRequestID(), node: p.id, action: action, answered: make(chan *response, 1), failed: make(chan error, 1)}
 	sent := sabir.MetadataFromContext(ctx)
 	held := buffers.Get().(*[]byte)
-	out := appendText(append(b.appendHead((*held)[:0], p.version), `,"id":`...), c.id)
-	out = appendText(append(out, `,"action":`...), action)
-	out, err := r.AppendInput(format, append(out, `,"params":`...))
-	if err != nil {
+	w := writing{as: b.wire, out: b.appendHead((*held)[:0], p.version)}
+	w.out = append(p.appendCall(ctx, w.out, c.id, action), `,"stream":false`...)
+	w.out = p.appendOrigin(ctx, w.out, c.id, sent, "")
+	if err := w.payload("params", func(dst []byte) ([]byte, error) { return r.AppendInput(b.wire.values, dst) }); err != nil {
 		return err
 	}
-	out = append(out, `,"stream":false,"timeout":`...)
-	if deadline, ok := ctx.Deadline(); ok {
-		out = strconv.AppendInt(out, max(time.Until(deadline).Milliseconds(), 1), 10)
-	} else {
-		out = append(out, "null"...)
-	}
-	out = append(p.appendOrigin(ctx, out, c.id, sent), '}')
-	if limit := b.broker.MaxMessage(); len(out) > limit {
-		return sabir.Errorf(sabir.ErrMessageTooLarge.Code, sabir.ErrMessageTooLarge.Name, "the call of %s has %d bytes: the broker takes %d", action, len(out), limit)
-	}
 	b.calls.add(c)
-	// The broker reports a probe that nobody listens to: then the process of the node has ended.
-	err = b.broker.Probe(b.prefix+"REQ."+p.id, out)
-	putBuffer(held, out)
+	err := b.request(p, c, &w)
+	putBuffer(held, w.out)
 	if err != nil {
 		b.calls.take(c.id, c.node)
-		return unreachable(action, p.id)
+		return err
 	}
 	select {
 	case answer := <-c.answered:
@@ -129,6 +138,32 @@ func (p *peer) Send(ctx context.Context, r *sabir.Request) error {
 		b.calls.take(c.id, c.node)
 		return sabir.AsError(ctx.Err())
 	}
+}
+
+// appendCall appends which action is called, and the time that is left.
+func (p *peer) appendCall(ctx context.Context, out []byte, id, action string) []byte {
+	out = appendText(append(out, `,"id":`...), id)
+	out = append(appendText(append(out, `,"action":`...), action), `,"timeout":`...)
+	if deadline, ok := ctx.Deadline(); ok {
+		return strconv.AppendInt(out, max(time.Until(deadline).Milliseconds(), 1), 10)
+	}
+	return append(out, "null"...)
+}
+
+// request sends a packet of a call.
+func (b *bridge) request(p *peer, c *pendingCall, w *writing) error {
+	packet, err := w.packet()
+	if err != nil {
+		return err
+	}
+	if limit := b.broker.MaxMessage(); len(packet) > limit {
+		return sabir.Errorf(sabir.ErrMessageTooLarge.Code, sabir.ErrMessageTooLarge.Name, "the call of %s has %d bytes: the broker takes %d", c.action, len(packet), limit)
+	}
+	// The broker reports a probe that nobody listens to: then the process of the node has ended.
+	if b.broker.Probe(b.prefix+"REQ."+p.id, packet) != nil {
+		return unreachable(c.action, p.id)
+	}
+	return nil
 }
 
 // unreachable is the error of a call that was not sent, and so goes to another node.
@@ -142,15 +177,18 @@ func (p *peer) finish(ctx context.Context, r *sabir.Request, sent map[string]str
 	if !answer.Success {
 		return errorFrom(answer.Error, p.id)
 	}
-	return r.DecodeOutput(format, present(answer.Data))
+	return r.DecodeOutput(p.bridge.wire.values, p.bridge.wire.present(answer.Data))
 }
 
-// appendOrigin appends what a request or an event has of the call that it is made in.
-func (p *peer) appendOrigin(ctx context.Context, out []byte, id string, metadata map[string]string) []byte {
+// appendOrigin appends what a request or an event has of the call that it is made in, and the member of a stream.
+func (p *peer) appendOrigin(ctx context.Context, out []byte, id string, metadata map[string]string, member string) []byte {
 	info := sabir.InfoFromContext(ctx)
 	out = appendMeta(append(out, `,"meta":`...), metadata)
 	if p.version == "5" {
 		out = appendHeaders(append(out, `,"headers":`...), ctx)
+	}
+	if member != "" {
+		out = addMember(out, member)
 	}
 	out = strconv.AppendInt(append(out, `,"level":`...), int64(max(info.Depth, 1)), 10)
 	trace, span := traceOf(metadata["traceparent"])
@@ -186,6 +224,9 @@ func (b *bridge) takeResponse(data []byte) {
 		return
 	}
 	b.noticed(answer.Sender)
+	if b.takeStreamed(answer) {
+		return
+	}
 	if c := b.calls.take(answer.ID, answer.Sender); c != nil {
 		c.answered <- answer
 	}
@@ -202,21 +243,24 @@ func (p *peer) Emit(ctx context.Context, group string, r *sabir.Request) error {
 	}
 	id := gateway.NewRequestID()
 	held := buffers.Get().(*[]byte)
-	out := appendText(append(b.appendHead((*held)[:0], p.version), `,"id":`...), id)
-	out = appendText(append(out, `,"event":`...), name)
-	out, err := r.AppendInput(format, append(out, `,"data":`...))
-	if err != nil {
-		return err
-	}
 	groups := []string{group}
 	if group == "" {
 		groups = p.groups(name)
 	}
-	out, _ = json.Append(append(out, `,"groups":`...), groups)
-	out = strconv.AppendBool(append(out, `,"broadcast":`...), group == "")
-	out = append(p.appendOrigin(ctx, append(out, `,"needAck":null`...), id, sabir.MetadataFromContext(ctx)), '}')
-	err = b.broker.Publish(b.prefix+"EVENT."+p.id, out)
-	putBuffer(held, out)
+	w := writing{as: b.wire, out: appendText(append(b.appendHead((*held)[:0], p.version), `,"id":`...), id)}
+	w.out = appendText(append(w.out, `,"event":`...), name)
+	w.out, _ = json.Append(append(w.out, `,"groups":`...), groups)
+	w.out = strconv.AppendBool(append(w.out, `,"broadcast":`...), group == "")
+	w.out = p.appendOrigin(ctx, append(w.out, `,"needAck":null`...), id, sabir.MetadataFromContext(ctx), "")
+	if err := w.payload("data", func(dst []byte) ([]byte, error) { return r.AppendInput(b.wire.values, dst) }); err != nil {
+		return err
+	}
+	packet, err := w.packet()
+	if err != nil {
+		return err
+	}
+	err = b.broker.Publish(b.prefix+"EVENT."+p.id, packet)
+	putBuffer(held, w.out)
 	if err != nil {
 		return unreachable(name, p.id)
 	}

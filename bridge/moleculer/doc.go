@@ -7,6 +7,6 @@
 //
 // The program imports the transport of the broker, such as _ "github.com/sabir-go/sabir/transport/nats".
 //
-// It speaks the protocol versions 5 (Moleculer 0.15) and 4 (0.14) at once, with JSON. docs/bridges.md says what is carried, what is not,
+// It speaks the protocol versions 5 (Moleculer 0.15) and 4 (0.14) at once. docs/bridges.md says what is carried, what is not,
 // and how to move a service.
 package moleculer

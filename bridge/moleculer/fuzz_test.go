@@ -3,8 +3,12 @@ package moleculer
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"testing"
 
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/cbor"
+	"github.com/sabir-go/sabir/codec/msgpack"
 	"github.com/sabir-go/sabir/internal/names"
 )
 
@@ -30,12 +34,14 @@ func FuzzPackets(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var r request
 		var e event
-		for _, packet := range []interface{ sentBy() *head }{&r, &e, &heartbeat{}} {
+		wire, _ := newSerializer(nil)
+		decode := wire.decode
+		for _, packet := range []carrier{&r, &e, &heartbeat{}} {
 			if decode(data, packet) == nil && badTopic(packet.sentBy().Sender) {
 				t.Error("a sender that cannot be answered was taken")
 			}
 		}
-		b := &bridge{ctx: context.Background()}
+		b := &bridge{ctx: context.Background(), config: config{wire: wire}}
 		for _, o := range []*origin{&r.origin, &e.origin} {
 			if in, err := b.inbound("x", o, nil); err == nil {
 				if in.Level < 0 || in.Metadata["sabir.principal"] != "" {
@@ -73,5 +79,97 @@ func FuzzPackets(f *testing.F) {
 			Data []byte `json:"data"`
 		}
 		_ = format.Decode(data, &into)
+	})
+}
+
+// FuzzBinaryPackets reads bytes as packets in the other serializers, and writes what it read again.
+func FuzzBinaryPackets(f *testing.F) {
+	for _, c := range []codec.Codec{msgpack.Codec, cbor.Codec} {
+		for _, text := range captures {
+			var value any
+			if err := json.Unmarshal([]byte(text), &value); err != nil {
+				f.Fatal(err)
+			}
+			data, err := c.Append(nil, value)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, c := range []codec.Codec{msgpack.Codec, cbor.Codec} {
+			wire, err := newSerializer(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var r request
+			for _, packet := range []carrier{&r, &response{}, &event{}, &infoPacket{}, &heartbeat{}} {
+				if wire.decode(data, packet) == nil && badTopic(packet.sentBy().Sender) {
+					t.Error("a sender that cannot be answered was taken")
+				}
+			}
+			if r.Params == nil || r.Sender == "" || r.check() != nil {
+				continue
+			}
+			w := writing{as: wire, out: appendText([]byte(`{"ver":"5","sender":`), r.Sender)}
+			if err := w.payload("params", func(dst []byte) ([]byte, error) { return append(dst, r.Params...), nil }); err != nil {
+				t.Fatal(err)
+			}
+			packet, err := w.packet()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var again request
+			if err := wire.decode(packet, &again); err != nil || again.Sender != r.Sender {
+				t.Errorf("%x came back as %+v, %v", packet, again, err)
+			}
+			_, _ = wire.pieceOf(r.Params)
+			var text raw
+			_ = wire.values.Decode(r.Params, &text)
+		}
+	})
+}
+
+// FuzzBuffers finds the Buffers in a text, and compares them with what encoding/json finds.
+func FuzzBuffers(f *testing.F) {
+	f.Add([]byte(`{"type":"Buffer","data":[1,2,255]}`))
+	f.Add([]byte(`[{"type":"Buffer","data":[]},{"type":"Buffer","data":[1,]},"{\"type\":\"Buffer\",\"data\":["]`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		data, size := readBuffer(text)
+		if size > 0 {
+			var whole struct {
+				Data []int `json:"data"`
+			}
+			if err := json.Unmarshal(text[:size], &whole); err == nil && len(whole.Data) != len(data) {
+				t.Errorf("%s has %d bytes", text[:size], len(data))
+			}
+		}
+		if json.Valid(text) && !json.Valid(withBase64(text)) {
+			t.Errorf("%s became %s", text, withBase64(text))
+		}
+	})
+}
+
+// FuzzStreams puts packets of a stream in any order: they come out in theirs, and what waits is counted.
+func FuzzStreams(f *testing.F) {
+	f.Add([]byte{3, 1, 2, 2, 0, 200, 4})
+	f.Fuzz(func(t *testing.T, numbers []byte) {
+		var waiting atomic.Int64
+		c := newChunks(&waiting)
+		for _, n := range numbers {
+			c.put(int(n), chunk{value: raw{n}})
+		}
+		done := make(chan struct{})
+		close(done)
+		for next := 1; len(c.ready) > 0; next++ {
+			if one, ok := c.take(done); !ok || int(one.value[0]) != next {
+				t.Fatalf("%d came in place of %d", one.value, next)
+			}
+		}
+		c.close()
+		if left := waiting.Load(); left != 0 {
+			t.Errorf("%d bytes are counted in the end", left)
+		}
 	})
 }

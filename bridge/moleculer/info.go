@@ -111,6 +111,7 @@ func (b *bridge) update() {
 	}
 	b.info.mu.Unlock()
 	b.exposed.Store(now)
+	b.share(services)
 	if !same {
 		b.sendInfo("", "")
 	}

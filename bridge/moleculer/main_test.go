@@ -105,11 +105,20 @@ type place struct {
 	t         *testing.T
 	broker    *brokers.Server
 	namespace string
+	options   map[string]any     // of the Moleculer nodes
+	bridge    []moleculer.Option // that the options ask for
 }
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
-	return &place{t, brokers.ForTestShared(t, brokers.NATS), strings.NewReplacer("/", "-", "#", "-", "_", "-").Replace(t.Name())}
+	return newPlaceAt(t, brokers.NATS)
+}
+
+func newPlaceAt(t *testing.T, kind brokers.Kind) *place {
+	t.Helper()
+	broker := brokers.ForTestShared(t, kind)
+	namespace := strings.NewReplacer("/", "-", "#", "-", "_", "-", " ", "-").Replace(t.Name())
+	return &place{t: t, broker: broker, namespace: namespace, options: map[string]any{"transporter": broker.URL()}}
 }
 
 // peer starts a Moleculer node that speaks the version of the protocol.
@@ -117,9 +126,12 @@ func (a *place) peer(version, id string) *peer {
 	a.t.Helper()
 	dir := peersFolder(a.t)
 	p := &peer{t: a.t, id: id, answers: make(map[int]chan answer), events: make(chan string, 4096)}
-	p.process = exec.Command(brokers.Program(a.t, "node", "nodejs"), "peer.js", version, id, a.namespace, a.broker.URL())
+	options, err := json.Marshal(a.options)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	p.process = exec.Command(brokers.Program(a.t, "node", "nodejs"), "peer.js", version, id, a.namespace, string(options))
 	p.process.Dir, p.process.Stderr = dir, os.Stderr
-	var err error
 	if p.in, err = p.process.StdinPipe(); err != nil {
 		a.t.Fatal(err)
 	}
@@ -251,7 +263,7 @@ func (p *peer) event() string {
 // node starts a Sabir node with a bridge.
 func (a *place) node(id string, services []sabir.Servable, options ...moleculer.Option) *sabir.Node {
 	a.t.Helper()
-	options = append([]moleculer.Option{moleculer.At(a.broker.URL()), moleculer.Namespace(a.namespace)}, options...)
+	options = append([]moleculer.Option{moleculer.At(a.broker.URL()), moleculer.Namespace(a.namespace)}, append(a.bridge, options...)...)
 	n := sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(services...), moleculer.Bridge(options...))
 	if err := n.Start(a.t.Context()); err != nil {
 		a.t.Fatal(err)

@@ -18,7 +18,7 @@ const documentsKey = "moleculer-json"
 
 // reserved are the keys of metadata that only nodes of the cluster may set.
 func reserved(key string) bool {
-	return inbound.Reserved(key) || key == documentsKey
+	return inbound.Reserved(key) || key == documentsKey || key == objectMode || key == streamError || key == metaParams
 }
 
 // metadataOf reads meta. The error is of one that is no object, or too large.
@@ -209,10 +209,18 @@ func Headers(ctx context.Context) map[string]any {
 
 type sendHeadersKey struct{}
 
-// outgoing are headers for the calls that are made at a depth.
+// outgoing is a value for the calls that are made at a depth.
 type outgoing struct {
-	headers map[string]any
-	depth   int
+	value any
+	depth int
+}
+
+// valueAt is the value under the key, if it is for a call with the context.
+func valueAt(ctx context.Context, key any) (any, bool) {
+	if o, ok := ctx.Value(key).(outgoing); ok && sabir.InfoFromContext(ctx).Depth == o.depth+1 {
+		return o.value, true
+	}
+	return nil, false
 }
 
 // WithHeaders returns a context whose next calls to actions of Moleculer nodes, and events to them, have the headers. They go one hop:
@@ -223,8 +231,8 @@ func WithHeaders(ctx context.Context, headers map[string]any) context.Context {
 
 // appendHeaders appends the headers for a call with the context.
 func appendHeaders(dst []byte, ctx context.Context) []byte {
-	if o, ok := ctx.Value(sendHeadersKey{}).(outgoing); ok && sabir.InfoFromContext(ctx).Depth == o.depth+1 {
-		if out, err := json.Append(dst, o.headers); err == nil {
+	if headers, ok := valueAt(ctx, sendHeadersKey{}); ok {
+		if out, err := json.Append(dst, headers); err == nil {
 			return out
 		}
 	}

@@ -231,7 +231,8 @@ func TestForgedAndMalformedPacketsHarmNobody(t *testing.T) {
 
 func TestAfterTheBrokerWasRestartedBothSidesCallAgain(t *testing.T) {
 	t.Parallel()
-	a := &place{t, brokers.ForTest(t, brokers.NATS), "restart"}
+	broker := brokers.ForTest(t, brokers.NATS)
+	a := &place{t: t, broker: broker, namespace: "restart", options: map[string]any{"transporter": broker.URL()}}
 	js := a.peer("5", "js")
 	n := a.node("go", []sabir.Servable{orders()}, moleculer.Expose("orders.*"))
 	js.must(nil, "wait", "v3.orders")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/joining"
 	"github.com/sabir-go/sabir/internal/names"
@@ -22,6 +23,8 @@ type config struct {
 	versions  []string
 	heartbeat time.Duration
 	timeout   time.Duration
+	wire      *serializer
+	balanced  bool // see DisableBalancer
 	problems  []error
 }
 
@@ -71,6 +74,24 @@ func Heartbeat(interval, timeout time.Duration) Option {
 	}
 }
 
+// Serializer is the codec of the packets, which is one for all nodes of a project: msgpack.Codec where Moleculer's nodes have the
+// serializer MsgPack or Notepack, cbor.Codec where they have CBOR. With these, bytes and times keep their kinds both ways. Default: JSON.
+func Serializer(c codec.Codec) Option {
+	return func(to *config) {
+		wire, err := newSerializer(c)
+		if err != nil {
+			to.problems = append(to.problems, err)
+			return
+		}
+		to.wire = wire
+	}
+}
+
+// DisableBalancer is for projects whose nodes have Moleculer's option disableBalancer, so that the broker shares out their calls and events:
+// the node takes its part of those. It needs a broker that can share out messages: NATS. What the node itself calls and emits is shared out
+// by its own balancer, which also leaves out nodes that do not answer.
+func DisableBalancer() Option { return func(c *config) { c.balanced = true } }
+
 // BridgeOption is an option of sabir.NewNode, and of sabir.Join where the Moleculer nodes are at the same broker.
 type BridgeOption struct {
 	sabir.NodeOption // of both parts of the bridge
@@ -84,6 +105,7 @@ func (o BridgeOption) ApplyJoin(c *joining.Config) {
 // Bridge makes the node a node of a Moleculer project too. A node may have several bridges, to different projects.
 func Bridge(options ...Option) BridgeOption {
 	c := config{versions: []string{"5", "4"}, heartbeat: 2 * time.Second, timeout: 30 * time.Second}
+	c.wire, _ = newSerializer(nil)
 	for _, o := range options {
 		o(&c)
 	}

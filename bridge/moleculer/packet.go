@@ -28,7 +28,20 @@ type origin struct {
 	Caller    string `json:"caller"`
 }
 
-// request is REQ. One with a number is part of a stream: the first has 0.
+// The members of headers, and of meta before version 5, that belong to streams.
+const (
+	objectMode  = "$streamObjectMode"
+	streamError = "$streamError"
+	metaParams  = "$params" // what version 4 has in place of the params of a stream
+)
+
+// inStream is where a packet belongs to a stream: the first has the number 0, and the last has Stream false.
+type inStream struct {
+	Stream bool `json:"stream"`
+	Seq    *int `json:"seq"`
+}
+
+// request is REQ.
 type request struct {
 	head
 	origin
@@ -36,8 +49,7 @@ type request struct {
 	Action  string   `json:"action"`
 	Params  raw      `json:"params"`
 	Timeout *float64 `json:"timeout"` // ms
-	Stream  bool     `json:"stream"`
-	Seq     *int     `json:"seq"`
+	inStream
 }
 
 // response is RES.
@@ -49,8 +61,7 @@ type response struct {
 	Success bool       `json:"success"`
 	Data    raw        `json:"data"`
 	Error   *wireError `json:"error"`
-	Stream  bool       `json:"stream"`
-	Seq     *int       `json:"seq"`
+	inStream
 }
 
 // event is EVENT.
@@ -77,18 +88,12 @@ const (
 	maxID     = 256      // bytes of an id, of a node or of a request
 )
 
-// decode reads a packet and checks what every packet must have.
-func decode(data []byte, packet interface{ sentBy() *head }) error {
-	if len(data) > maxPacket {
-		return fmt.Errorf("a packet of %d bytes: %d is the limit", len(data), maxPacket)
-	}
-	if err := json.Decode(data, packet); err != nil {
-		return err
-	}
-	return packet.sentBy().check()
-}
-
 func (h *head) sentBy() *head { return h }
+
+func (h *head) payload() (string, *raw)     { return "", nil }
+func (r *request) payload() (string, *raw)  { return "params", &r.Params }
+func (r *response) payload() (string, *raw) { return "data", &r.Data }
+func (e *event) payload() (string, *raw)    { return "data", &e.Data }
 
 func (h *head) check() error {
 	switch {
@@ -114,12 +119,20 @@ func badTopic(id string) bool {
 	return false
 }
 
-// present is a part of a packet, and null where there is none: JavaScript's undefined has no form in JSON.
+// present is a part of a packet that is JSON, and null where there is none.
 func present(part raw) raw {
 	if len(part) == 0 {
 		return raw("null")
 	}
 	return part
+}
+
+// addMember adds a member, such as `"a":1`, to the JSON object that dst ends with.
+func addMember(dst []byte, member string) []byte {
+	if dst = dst[:len(dst)-1]; dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return append(append(dst, member...), '}')
 }
 
 // appendText appends a JSON text.

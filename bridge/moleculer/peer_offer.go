@@ -23,7 +23,7 @@ func (b *bridge) takeInfo(data []byte) {
 		return
 	}
 	var info infoPacket
-	if err := decode(data, &info); err != nil {
+	if err := b.wire.decode(data, &info); err != nil {
 		b.note("a packet was refused", "INFO", err)
 		return
 	}

@@ -127,6 +127,7 @@ func (b *bridge) look() {
 // ask sends a PING. The broker reports where nobody listens to it, which is so a moment after a process was killed.
 func (b *bridge) ask(p *peer, now time.Time) {
 	packet := append(appendTime(append(b.appendHead(nil, p.version), `,"time":`...), now), `,"id":"look"}`...)
+	packet, _ = b.wire.fromJSON(packet, "", nil) // it holds nothing that has no form
 	if err := b.broker.Probe(b.prefix+"PING."+p.id, packet); err != nil {
 		b.note("a packet could not be sent", "PING."+p.id, err)
 	}
@@ -185,8 +186,8 @@ func (b *bridge) takePong(data []byte) {
 }
 
 // read reads a packet of another node. One that is broken, of another version, or the node's own, is not for this node.
-func (b *bridge) read(topic string, data []byte, packet interface{ sentBy() *head }) bool {
-	if err := decode(data, packet); err != nil {
+func (b *bridge) read(topic string, data []byte, packet carrier) bool {
+	if err := b.wire.decode(data, packet); err != nil {
 		b.note("a packet was refused", topic, err)
 		return false
 	}

@@ -1,7 +1,6 @@
 package moleculer
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/gateway"
 )
 
@@ -36,51 +34,67 @@ func (b *bridge) takeRequest(data []byte) {
 	if b.noticed(r.Sender) == nil {
 		b.discover(r.Sender, r.Version) // a request may be here before the INFO of its node
 	}
-	if r.Stream || r.Seq != nil {
-		if r.Seq != nil && *r.Seq == 0 {
-			b.refuse(&r, noStreams(r.Action))
-		}
+	if r.Seq != nil && *r.Seq != 0 {
+		b.uploads.put(&r, b.wire)
 		return
 	}
 	if !b.serving.Begin() {
 		b.refuse(&r, sabir.NewError(sabir.ErrTooManyCalls.Code, sabir.ErrTooManyCalls.Name, "the node serves as many calls of Moleculer nodes as it takes").AsRetryable())
 		return
 	}
+	var upload *chunks
+	if r.Stream {
+		if upload = b.uploads.open(&r, &b.waiting); upload == nil { // it is open already
+			b.serving.End()
+			return
+		}
+	}
 	go func() {
 		defer b.serving.End()
-		b.serve(&r)
+		if action := b.exposed.Load().actions[r.Action]; upload != nil || action != nil && action.Stream {
+			b.serveStream(&r, action, upload)
+		} else {
+			b.serve(&r)
+		}
 	}()
 }
 
 // refuse answers a request with an error.
 func (b *bridge) refuse(r *request, err error) {
-	b.publish("RES."+r.Sender, b.appendFailure(b.appendAnswer(nil, r), r, err, nil))
+	b.publish("RES."+r.Sender, append(b.appendFailure(b.appendAnswer(nil, r, ""), r, err, nil), '}'))
 }
 
 // serve makes the call and answers it.
 func (b *bridge) serve(r *request) {
 	held := buffers.Get().(*[]byte)
 	var a Meta
-	out := b.appendAnswer((*held)[:0], r)
-	before := len(out)
-	out, err := b.call(r, &a, append(out, `,"success":true,"data":`...))
+	w := writing{as: b.wire, out: b.appendAnswer((*held)[:0], r, "")}
+	before := len(w.out)
+	w.out = append(w.out, `,"success":true`...)
+	err := w.payload("data", func(dst []byte) ([]byte, error) { return b.call(r, &a, dst) })
+	var packet []byte
 	if err == nil {
-		out = append(a.append(append(out, `,"meta":`...)), '}')
-	} else {
-		out = b.appendFailure(out[:before], r, err, &a)
+		w.out = a.append(append(w.out, `,"meta":`...))
+		packet, err = w.packet()
 	}
-	if limit := b.broker.MaxMessage(); len(out) > limit {
-		out = b.appendFailure(out[:before], r, sabir.Errorf(sabir.ErrMessageTooLarge.Code, sabir.ErrMessageTooLarge.Name,
-			"the answer of %s has %d bytes: the broker takes %d", r.Action, len(out), limit), &a)
+	if limit := b.broker.MaxMessage(); len(packet) > limit {
+		err = sabir.Errorf(sabir.ErrMessageTooLarge.Code, sabir.ErrMessageTooLarge.Name, "the answer of %s has %d bytes: the broker takes %d", r.Action, len(packet), limit)
 	}
-	b.publish("RES."+r.Sender, out)
-	putBuffer(held, out)
+	if err != nil {
+		w.truncate(before)
+		w.out = b.appendFailure(w.out, r, err, &a)
+		packet, err = w.packet()
+	}
+	if err == nil {
+		b.send("RES."+r.Sender, packet)
+	}
+	putBuffer(held, w.out)
 }
 
 // call makes the call and appends the answer's data.
 func (b *bridge) call(r *request, a *Meta, dst []byte) ([]byte, error) {
 	if own := nodeActions[r.Action]; own != nil {
-		return json.Append(dst, own(b))
+		return b.wire.values.Append(dst, own(b))
 	}
 	action := b.exposed.Load().actions[r.Action]
 	if action == nil {
@@ -93,7 +107,7 @@ func (b *bridge) call(r *request, a *Meta, dst []byte) ([]byte, error) {
 	if r.Timeout != nil && *r.Timeout > 0 {
 		in.Limit = time.Duration(min(*r.Timeout, maxTimeout) * float64(time.Millisecond))
 	}
-	return action.Serve(in, format, dst, present(r.Params))
+	return action.Serve(in, b.wire.values, dst, b.wire.present(r.Params))
 }
 
 // notFound is retryable, as Moleculer's own is: another node may offer the action.
@@ -148,23 +162,23 @@ func traceParent(o *origin) string {
 	return "00-" + trace + "-" + span[:16] + "-01"
 }
 
-// appendAnswer appends the beginning of a response.
-func (b *bridge) appendAnswer(dst []byte, r *request) []byte {
+// appendAnswer appends the beginning of a response, with a member for its headers.
+func (b *bridge) appendAnswer(dst []byte, r *request, header string) []byte {
 	dst = appendText(append(b.appendHead(dst, r.Version), `,"id":`...), r.ID)
 	if r.Version == "5" {
-		dst = append(dst, `,"headers":{}`...)
+		dst = append(append(append(dst, `,"headers":{`...), header...), '}')
 	}
 	return dst
 }
 
-// appendFailure appends the rest of a response that is an error.
+// appendFailure appends the rest of a response that is an error, but for the last brace.
 func (b *bridge) appendFailure(dst []byte, r *request, err error, a *Meta) []byte {
 	dst = errorTo(err, r.Action, b.id).append(append(dst, `,"success":false,"data":null,"error":`...))
 	dst = append(dst, `,"meta":`...)
 	if a == nil {
-		return append(dst, "{}}"...)
+		return append(dst, "{}"...)
 	}
-	return append(a.append(dst), '}')
+	return a.append(dst)
 }
 
 func (b *bridge) takeEvent(data []byte) {
@@ -200,14 +214,9 @@ func (b *bridge) receive(e *event) {
 	in, err := b.inbound(e.Sender, &e.origin, nil)
 	if err == nil {
 		in.Context = context.WithoutCancel(in.Context) // nobody waits for an event
-		err = b.node.ReceiveEvent(in, e.Event, groups, e.Broadcast, format, present(e.Data))
+		err = b.node.ReceiveEvent(in, e.Event, groups, e.Broadcast, b.wire.values, b.wire.present(e.Data))
 	}
 	if err != nil {
 		b.note("an event of a Moleculer node was not handled", e.Event, err)
 	}
 }
-
-// isBuffer is part of each Buffer in JSON.
-var isBuffer = []byte(`"Buffer"`)
-
-func hasBuffer(data []byte) bool { return bytes.Contains(data, isBuffer) }

@@ -38,6 +38,7 @@ type broker struct {
 	notifying sync.Mutex // held while events run
 	mu        sync.Mutex
 	subjects  map[string]*subscription
+	shared    map[*subscription]bool
 }
 
 // subscription is one subject's.
@@ -59,7 +60,7 @@ func (driver) Connect(ctx context.Context, at *url.URL, config transport.Config,
 	}
 	inbox := b.conn.NewInbox()
 	b.probes = inbox + "."
-	if err := b.subscribe(ctx, inbox+".>", b.answered); err != nil {
+	if _, err := b.subscribe(ctx, inbox+".>", "", b.answered); err != nil {
 		b.Close()
 		return nil, fmt.Errorf("connecting to %s: %w", at.Redacted(), err)
 	}
@@ -121,13 +122,7 @@ func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(dat
 	b.subjects[subject] = s
 	b.mu.Unlock()
 
-	err := b.subscribe(ctx, subject, func(m *natsgo.Msg) {
-		s.Lock()
-		defer s.Unlock()
-		if !s.ended {
-			s.deliver(m.Data)
-		}
-	})
+	_, err := b.subscribe(ctx, subject, "", s.take)
 	if err != nil {
 		b.mu.Lock()
 		delete(b.subjects, subject)
@@ -137,6 +132,47 @@ func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(dat
 	return err
 }
 
+// SubscribeShared implements transport.Sharer by a queue group.
+func (b *broker) SubscribeShared(ctx context.Context, subject, group string, deliver func(data []byte)) (stop func(), err error) {
+	s := &subscription{deliver: deliver}
+	b.mu.Lock()
+	if b.closed.Load() {
+		b.mu.Unlock()
+		return nil, errClosed
+	}
+	if b.shared == nil {
+		b.shared = make(map[*subscription]bool)
+	}
+	b.shared[s] = true
+	b.mu.Unlock()
+	forget := func(string) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.shared, s)
+	}
+
+	sub, err := b.subscribe(ctx, subject, group, s.take)
+	if err != nil {
+		forget(subject)
+		s.end()
+		return nil, err
+	}
+	sub.SetClosedHandler(forget)
+	return func() {
+		if sub.Drain() == nil && !b.down.Load() {
+			b.conn.FlushTimeout(handOver) // the server gives the next message to another
+		}
+	}, nil
+}
+
+func (s *subscription) take(m *natsgo.Msg) {
+	s.Lock()
+	defer s.Unlock()
+	if !s.ended {
+		s.deliver(m.Data)
+	}
+}
+
 func (s *subscription) end() {
 	s.Lock()
 	defer s.Unlock()
@@ -144,14 +180,14 @@ func (s *subscription) end() {
 }
 
 // subscribe returns when the server has the subscription.
-func (b *broker) subscribe(ctx context.Context, subject string, handle natsgo.MsgHandler) error {
+func (b *broker) subscribe(ctx context.Context, subject, group string, handle natsgo.MsgHandler) (*natsgo.Subscription, error) {
 	if ctx.Err() != nil {
-		return fmt.Errorf("subscribing to %s: %w", subject, ctx.Err())
+		return nil, fmt.Errorf("subscribing to %s: %w", subject, ctx.Err())
 	}
 	if b.down.Load() {
-		return b.without()
+		return nil, b.without()
 	}
-	sub, err := b.conn.Subscribe(subject, handle)
+	sub, err := b.conn.QueueSubscribe(subject, group, handle)
 	if err == nil {
 		limited, cancel := context.WithTimeout(ctx, writeLimit) // nats.go wants a limit
 		err = b.conn.FlushWithContext(limited)
@@ -166,13 +202,13 @@ func (b *broker) subscribe(ctx context.Context, subject string, handle natsgo.Ms
 	}
 	switch {
 	case err == nil:
-		return nil
+		return sub, nil
 	case b.closed.Load():
-		return errClosed
+		return nil, errClosed
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	}
-	return fmt.Errorf("subscribing to %s: %w", subject, err)
+	return nil, fmt.Errorf("subscribing to %s: %w", subject, err)
 }
 
 // answered takes the answer to a probe: the server's report that nothing subscribes.
@@ -228,7 +264,7 @@ func (b *broker) Addr() string { return b.addr }
 func (b *broker) Close() error {
 	b.mu.Lock()
 	first := !b.closed.Swap(true)
-	subjects := slices.Collect(maps.Values(b.subjects))
+	subjects := slices.AppendSeq(slices.Collect(maps.Values(b.subjects)), maps.Keys(b.shared))
 	b.mu.Unlock()
 	if !first {
 		<-b.ended

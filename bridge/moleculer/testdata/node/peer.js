@@ -3,12 +3,29 @@
 // A Moleculer node that does what the lines of its standard input say, each a JSON array [id, verb, ...arguments], and answers each with a
 // line {id, result} or {id, error}. Events that it gets are lines {event}.
 
-const [, , version, nodeID, namespace, transporter] = process.argv;
+const [, , version, nodeID, namespace, options] = process.argv;
 const { ServiceBroker, Errors } = require(version === "4" ? "moleculer14" : "moleculer");
+const { Readable, Transform } = require("stream");
 
 const say = line => process.stdout.write(JSON.stringify(line) + "\n");
 
-const broker = new ServiceBroker({ nodeID, namespace, transporter, logger: false, heartbeatInterval: 1, heartbeatTimeout: 5, tracing: false });
+const broker = new ServiceBroker({ nodeID, namespace, ...JSON.parse(options), logger: false, heartbeatInterval: 1, heartbeatTimeout: 5, tracing: false });
+
+// streamOf is the stream of a request: 0.14 has it in place of the params, which are in meta.
+const streamOf = ctx => ctx.stream ?? (typeof ctx.params?.pipe === "function" ? ctx.params : null);
+const paramsOf = ctx => (version === "4" ? ctx.meta.$params : ctx.params) ?? null;
+
+// Bytes are counted and added up, so that a long stream has a short answer.
+const collect = async stream => {
+	const values = [];
+	let bytes = 0, sum = 0;
+	for await (const value of stream) {
+		if (!Buffer.isBuffer(value)) { values.push(value); continue; }
+		bytes += value.length;
+		for (const b of value) sum += b;
+	}
+	return { values, bytes, sum, object: stream.readableObjectMode };
+};
 
 broker.createService({
 	name: "js",
@@ -28,6 +45,25 @@ broker.createService({
 			if (p.class === "Error") throw new Error(p.message);
 			if (p.class === "ValidationError") throw new Errors.ValidationError(p.message, "VALIDATION_ERROR", [{ type: "required", field: "name", message: "is missing" }]);
 			throw new Errors[p.class](p.message, p.code, p.type, p.data);
+		},
+		collect: async ctx => ({ ...(await collect(streamOf(ctx))), params: paramsOf(ctx), meta: ctx.meta.user }),
+		range: ctx => Readable.from(Array.from({ length: ctx.params.n }, (_, i) => ({ i }))),
+		bytes: ctx => Readable.from(Array.from({ length: ctx.params.n }, () => Buffer.alloc(ctx.params.size, 1)), { objectMode: false }),
+		upper: ctx => streamOf(ctx).pipe(new Transform({ transform(chunk, _, done) { done(null, chunk.toString().toUpperCase()); } })),
+		double: ctx => streamOf(ctx).pipe(new Transform({ objectMode: true, transform(chunk, _, done) { done(null, { i: 2 * chunk.i }); } })),
+		async breaks(ctx) {
+			const values = new Readable({ objectMode: true, read() {} });
+			values.push({ i: 1 });
+			setTimeout(() => values.destroy(new Errors.MoleculerClientError("it broke", 409, "BROKEN")), 50);
+			return values;
+		},
+		async ended(ctx) {
+			try {
+				await collect(streamOf(ctx));
+			} catch (e) {
+				say({ event: "ended " + e.name });
+				throw e;
+			}
 		},
 		relay: ctx => ctx.call(ctx.params.action, ctx.params.params),
 		sleep: ctx => new Promise(resolve => setTimeout(() => resolve("slept"), ctx.params.ms))
@@ -54,6 +90,26 @@ const verbs = {
 	},
 	async buffer(action) {
 		return broker.call(action, { data: Buffer.from([1, 2, 3]), at: new Date(0), none: undefined });
+	},
+	async stream(action, values, params, meta = {}) {
+		const stream = values && Readable.from(values.map(v => (typeof v === "string" ? Buffer.from(v) : v)), { objectMode: typeof values[0] !== "string" });
+		const result = await (!stream ? broker.call(action, params, { meta })
+			: version === "4" ? broker.call(action, stream, { meta: { ...meta, $params: params } }) : broker.call(action, params, { stream, meta }));
+		return typeof result?.pipe === "function" ? collect(result) : { values: [result] };
+	},
+	async upload(action, size, pieces) {
+		const stream = Readable.from(Array.from({ length: pieces }, () => Buffer.alloc(size, 1)), { objectMode: false });
+		return collect(await (version === "4" ? broker.call(action, stream) : broker.call(action, {}, { stream })));
+	},
+	async breaks(action) {
+		const stream = new Readable({ objectMode: true, read() {} });
+		stream.push({ i: 1 });
+		setTimeout(() => stream.destroy(new Errors.MoleculerClientError("it broke", 409, "BROKEN")), 50);
+		return collect(await (version === "4" ? broker.call(action, stream) : broker.call(action, {}, { stream })));
+	},
+	async kinds(action) {
+		const same = await broker.call(action, { data: Buffer.from([1, 2, 255]), at: new Date(86400000), text: "x", list: [1, 2.5, null, true, -7, 2 ** 40] });
+		return { data: Buffer.isBuffer(same.data) || same.data instanceof Uint8Array ? [...same.data] : same.data, at: same.at instanceof Date ? "Date " + same.at.getTime() : same.at, text: same.text, list: same.list };
 	},
 	async times(n, action, params) {
 		const begun = process.cpuUsage();

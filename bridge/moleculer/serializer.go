@@ -1,0 +1,228 @@
+package moleculer
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/json"
+)
+
+// serializer writes and reads packets. The bridge writes each as JSON, but for its payload: params or data. Where Moleculer's nodes use
+// another serializer, the packet is translated at the broker, and the payload is in that form from the start, so that bytes and times keep
+// their kinds.
+type serializer struct {
+	values codec.Codec // of payloads
+	binary bool        // packets are not JSON
+	null   raw         // as a payload
+}
+
+func newSerializer(c codec.Codec) (*serializer, error) {
+	if c == nil || c.Name() == json.Name {
+		return &serializer{values: format, null: raw("null")}, nil
+	}
+	if c.Name() != "msgpack" && c.Name() != "cbor" {
+		return nil, fmt.Errorf("moleculer.Serializer(%s): Moleculer's nodes are known to use json, msgpack and cbor", c.Name())
+	}
+	null, err := c.Append(nil, nil)
+	return &serializer{values: codec.Contained(documents{c}), binary: true, null: null}, err
+}
+
+// documents is a binary codec in which a json.RawMessage is what its text means.
+type documents struct{ codec.Codec }
+
+func (d documents) Append(dst []byte, v any) ([]byte, error) {
+	var text raw
+	switch v := v.(type) {
+	case raw:
+		text = v
+	case *raw:
+		text = *v
+	default:
+		return d.append(dst, v)
+	}
+	var value any
+	if err := json.Decode(present(text), &value); err != nil {
+		return dst, err
+	}
+	return d.append(dst, value)
+}
+
+// append writes integers of more than 32 bits as floats where CBOR is meant: Moleculer's reader makes a BigInt of them, which is not a number.
+func (d documents) append(dst []byte, v any) ([]byte, error) {
+	start := len(dst)
+	dst, err := d.Codec.Append(dst, v)
+	if err == nil && d.Name() == "cbor" {
+		withFloats(dst[start:])
+	}
+	return dst, err
+}
+
+// withFloats puts floats in the place of the integers of 64 bits in CBOR that package codec/cbor wrote, as far as a float holds them exactly.
+func withFloats(data []byte) {
+	const longUint, longNegative, longFloat = 0x1b, 0x3b, 0xfb
+	for at := 0; at < len(data); {
+		first, argument := data[at], uint64(data[at]&0x1f)
+		size := 0
+		if argument >= 24 {
+			size = 1 << (argument - 24)
+			argument = 0
+			for _, b := range data[at+1 : at+1+size] {
+				argument = argument<<8 | uint64(b)
+			}
+		}
+		if argument <= 1<<53 && (first == longUint || first == longNegative) {
+			f := float64(argument)
+			if first == longNegative {
+				f = -1 - f
+			}
+			data[at] = longFloat
+			binary.BigEndian.PutUint64(data[at+1:], math.Float64bits(f))
+		}
+		at += 1 + size
+		if kind := first >> 5; kind == 2 || kind == 3 { // bytes and text
+			at += int(argument)
+		}
+	}
+}
+
+func (d documents) Decode(data []byte, v any) error {
+	to, ok := v.(*raw)
+	if !ok {
+		return d.Codec.Decode(data, v)
+	}
+	var value any
+	if err := d.Codec.Decode(data, &value); err != nil {
+		return err
+	}
+	text, err := format.Append(nil, value)
+	*to = text
+	return err
+}
+
+// present is a payload, and null where there is none: JavaScript's undefined has no form in JSON.
+func (s *serializer) present(payload raw) raw {
+	if len(payload) == 0 {
+		return s.null
+	}
+	return payload
+}
+
+// carrier is a packet that may have a payload, under the name.
+type carrier interface {
+	sentBy() *head
+	payload() (name string, at *raw)
+}
+
+// decode reads a packet and checks what every packet must have.
+func (s *serializer) decode(data []byte, packet carrier) error {
+	if len(data) > maxPacket {
+		return fmt.Errorf("a packet of %d bytes: %d is the limit", len(data), maxPacket)
+	}
+	if s.binary {
+		var err error
+		if data, err = s.toJSON(data, packet); err != nil {
+			return err
+		}
+	}
+	if err := json.Decode(data, packet); err != nil {
+		return err
+	}
+	return packet.sentBy().check()
+}
+
+// toJSON translates a packet to JSON, but for the payload, which it stores as it is.
+func (s *serializer) toJSON(data []byte, packet carrier) ([]byte, error) {
+	var members map[string]any
+	if err := s.values.Decode(data, &members); err != nil {
+		return nil, err
+	}
+	if name, at := packet.payload(); at != nil {
+		if value, there := members[name]; there {
+			var err error
+			if *at, err = s.values.Append(nil, value); err != nil {
+				return nil, err
+			}
+			delete(members, name)
+		}
+	}
+	return json.Append(nil, members)
+}
+
+// writing is a packet that is being written.
+type writing struct {
+	as    *serializer
+	out   []byte // JSON: without the last brace, and without the payload of a binary packet
+	name  string // of the payload
+	value []byte // the payload of a binary packet
+}
+
+// payload adds what write appends.
+func (w *writing) payload(name string, write func(dst []byte) ([]byte, error)) (err error) {
+	if w.as.binary {
+		w.name = name
+		w.value, err = write(w.value[:0])
+		return err
+	}
+	w.out, err = write(append(append(append(w.out, `,"`...), name...), `":`...))
+	return err
+}
+
+// truncate takes back what was written after the first n bytes of out, and the payload.
+func (w *writing) truncate(n int) {
+	w.out, w.name = w.out[:n], ""
+}
+
+// packet ends the packet and returns it.
+func (w *writing) packet() ([]byte, error) {
+	w.out = append(w.out, '}')
+	if !w.as.binary {
+		return w.out, nil
+	}
+	return w.as.fromJSON(w.out, w.name, w.value)
+}
+
+// fromJSON translates a packet from JSON, and adds the payload, if it has a name.
+func (s *serializer) fromJSON(text []byte, name string, payload []byte) ([]byte, error) {
+	if !s.binary {
+		return text, nil
+	}
+	var members map[string]any
+	if err := json.Decode(text, &members); err != nil {
+		return nil, err
+	}
+	n := len(members)
+	if name != "" {
+		n++
+	}
+	dst := s.appendMap(make([]byte, 0, len(text)+len(payload)+16), n)
+	var err error
+	for key, value := range members {
+		if dst, err = s.values.Append(dst, key); err == nil {
+			dst, err = s.values.Append(dst, value)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if name != "" {
+		dst, err = s.values.Append(dst, name)
+		dst = append(dst, payload...)
+	}
+	return dst, err
+}
+
+// appendMap appends what comes before n members, of which a packet has fewer than 256.
+func (s *serializer) appendMap(dst []byte, n int) []byte {
+	if s.values.Name() == "cbor" {
+		if n < 24 {
+			return append(dst, 0xa0|byte(n))
+		}
+		return append(dst, 0xb8, byte(n))
+	}
+	if n < 16 {
+		return append(dst, 0x80|byte(n))
+	}
+	return append(dst, 0xde, 0, byte(n))
+}
