@@ -6,7 +6,7 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// shared is what the broker shares out among the nodes that offer it.
+// shared takes the messages of a subject that the broker shares out among the nodes of a group.
 type shared struct {
 	group string
 	take  func([]byte)

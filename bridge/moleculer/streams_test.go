@@ -88,7 +88,7 @@ func streams() *sabir.Service {
 	return s
 }
 
-// collected is what came in a stream to a Moleculer node.
+// collected has the values that came in a stream to a Moleculer node.
 type collected struct {
 	Values []json.RawMessage `json:"values"`
 	Bytes  int               `json:"bytes"`

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sabir-go/sabir/transport"
 )
@@ -32,15 +33,23 @@ func TestOfAGroupOneGetsEachMessageOfASubject(t *testing.T) {
 	for i := range messages {
 		publish(t, publisher, "orders.placed", fmt.Sprint(i))
 	}
+	arrives := func() {
+		t.Helper()
+		select {
+		case <-all:
+		case <-time.After(waitLimit):
+			t.Fatal("a message is missing")
+		}
+	}
 	for range messages {
-		<-all
+		arrives()
 	}
 	stops[0]() // from now on the other gets them
 	lock.Lock()
 	before := byMember[0]
 	lock.Unlock()
 	publish(t, publisher, "orders.placed", "last")
-	<-all
+	arrives()
 	lock.Lock()
 	defer lock.Unlock()
 	if byMember[0] != before || byMember[0] == 0 || byMember[1] == 0 || len(got) != messages+1 {
