@@ -11,9 +11,9 @@ import (
 
 // MessageType is an event, or a channel, with the type of its payload.
 type MessageType struct {
-	Kind introspect.MessageKind
-	Name string
-	Type reflect.Type
+	Kind introspect.MessageKind // event or channel
+	Name string                 // as it is emitted or published
+	Type reflect.Type           // of one payload, without a pointer
 }
 
 // MessageContract is a contract of an event, see [NewEvent], or a channel of package channel.

@@ -35,7 +35,7 @@ const (
 	metaParams  = "$params" // what version 4 has in place of the params of a stream
 )
 
-// inStream is where a packet belongs to a stream: the first has the number 0, and the last has Stream false.
+// inStream says which place in a stream a packet has: the first has the number 0, and the last has Stream false.
 type inStream struct {
 	Stream bool `json:"stream"`
 	Seq    *int `json:"seq"`

@@ -347,6 +347,9 @@ func (s *shopServer) events(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(e, "event: %s\ndata: {\"event\":%q,\"payload\":{\"n\":12345678901234567890},\"node\":\"shop-1\"}\n\n", topic, topic)
 		}
 		e.ResponseWriter.(http.Flusher).Flush()
+		if r.URL.Query().Get("topic") == "cut" {
+			return // as a node that stops
+		}
 		<-r.Context().Done()
 		s.left <- r.URL.Path
 	}

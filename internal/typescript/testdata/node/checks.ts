@@ -311,6 +311,12 @@ const checks: Record<string, (b: Bench) => Promise<void>> = {
     same(got.join("|"), ["orders.*", "error", "end"].map((name) => `${name} 12345678901234567890 shop-1`).join("|"));
   },
 
+  "events go on where their connection breaks": async ({ api }) => {
+    let n = 0;
+    for await (const e of api.$events(["cut"])) if (e.event === "cut" && ++n === 3) break; // one a connection
+    same(n, 3);
+  },
+
   "files go up and come down": async ({ api }) => {
     const part = new TextEncoder().encode("0123456789".repeat(10_000));
     async function* parts() {
