@@ -45,7 +45,7 @@ func handle[In, Out any](s *Service, def *definition, fn func(context.Context, I
 type Empty = struct{}
 
 // ActionOption is an option of Handle and HandleStream: [Use], [Allow], [Inline], [Idempotent], [ClusterOnly], [NodeOnly], [Doc],
-// [Codecs], [Route], [Errors], [Example], [Deprecated]. Use, Allow, Codecs, Route, Errors and Example add up; a service whose action is
+// [ServerStream], [ClientStream], [Codecs], [Route], [Errors], [Example], [Deprecated]. Use, Allow, Codecs, Route, Errors and Example add up; a service whose action is
 // given two of another does not start.
 type ActionOption interface{ applyAction(*definition) }
 
@@ -106,6 +106,7 @@ type definition struct {
 	inline      bool
 	idempotent  bool
 	stream      bool
+	shape       introspect.Shape
 	codecs      []codecsOption
 	routes      []route.Route
 	statuses    []introspect.Status

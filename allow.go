@@ -20,8 +20,8 @@ import (
 //	sabir.Handle(billing, "refund", refund, sabir.Allow(sabir.FromServices("support"), sabir.Audited()))
 //
 // A caller that is refused gets [ErrCallerRefused] before its input is validated; an event that is refused is dropped. A node that joins
-// a cluster with such rules does not start unless its links have certificates, see [cluster.TLS]: without them nobody could be told
-// from anybody else.
+// a cluster with such rules does not start unless nodes prove their names, see [cluster.TLS] and [cluster.NodeKeys]: without that nobody
+// could be told from anybody else.
 func Allow(conditions ...Condition) interface {
 	ServiceOption
 	ActionOption
@@ -43,14 +43,15 @@ type allowOption struct {
 type Condition func(*callerRule)
 
 // FromNodes holds for what comes from a node with one of the names: a URI of its certificate, such as a SPIFFE ID, a DNS name, or without
-// those its common name. "*" in a pattern stands for any text without a slash. A node's own services pass; its NodeID does not count.
+// those its common name; or its NodeID, which counts with [cluster.NodeKeys] only. "*" in a pattern stands for any text without a slash.
+// A node's own services pass.
 func FromNodes(patterns ...string) Condition {
 	return func(r *callerRule) { r.nodes, r.limitsNodes = append(r.nodes, patterns...), true }
 }
 
 // FromServices holds for what a handler of one of the services has called or emitted, with the context that it was given; by full name, or
-// by name for any version. The calling node vouches for that by its certificate, so name the nodes too where not each may speak for
-// each service.
+// by name for any version. The calling node vouches for that by its name, so name the nodes too where not each may speak for each
+// service.
 func FromServices(names ...string) Condition {
 	return func(r *callerRule) { r.services, r.limitsServices = append(r.services, names...), true }
 }
@@ -113,7 +114,7 @@ func (n *Node) allowed(service, own []callerRule) []Middleware {
 	}
 	call := func(a *Action, next Handler) Handler {
 		if n.withoutIdentities() {
-			a.Reject("its rules (sabir.Allow) need links with certificates: join with cluster.TLS, which demands them of other nodes")
+			a.Reject("its rules (sabir.Allow) need nodes that prove their names: " + wantNames)
 		}
 		return func(ctx context.Context, r *Request) error {
 			if !check(ctx, a.Name) {
@@ -133,7 +134,9 @@ func (n *Node) allowed(service, own []callerRule) []Middleware {
 }
 
 // withoutIdentities reports whether the node joins a cluster whose links prove no names.
-func (n *Node) withoutIdentities() bool { return len(n.joins) > 0 && n.joins[0].TLS == nil }
+func (n *Node) withoutIdentities() bool { return len(n.joins) > 0 && !n.joins[0].ProvesNames() }
+
+const wantNames = "join with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys"
 
 // decide reports whether one of the rules takes the caller, and logs that where one of them is audited.
 func (n *Node) decide(ctx context.Context, rules []callerRule, from caller, what string) bool {

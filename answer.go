@@ -92,8 +92,8 @@ func setAnswer(ctx context.Context, name, value string, set func(a gateway.Answe
 	return nil
 }
 
-// answerOf returns the collector for the metadata of the answer to the call of ctx; nil for none. Nested calls have none: their metadata is
-// not for the caller of the outer call.
+// answerOf returns the collector for the metadata of the answer to the call of ctx; nil for none. Nested calls have none but what a handler
+// gave them by gateway.WithAnswer: their metadata is not for the caller of the outer call.
 func answerOf(ctx context.Context) gateway.Answer {
 	c := callOf(ctx)
 	if c == nil {
@@ -102,11 +102,19 @@ func answerOf(ctx context.Context) gateway.Answer {
 	if p := c.parent; p != nil && p.op.action == nil && p.op.name == c.op.name {
 		c = p // one call, for which the balancer chose this node
 	}
-	if c.level > 1 {
+	if c.level <= 1 {
+		a, _ := ctx.Value(answer.Key{}).(gateway.Answer)
+		return a
+	}
+	if c.parent == nil {
 		return nil
 	}
-	a, _ := ctx.Value(answer.Key{}).(gateway.Answer)
-	return a
+	own, _ := ctx.Value(answer.Key{}).(*answer.Given)
+	outer, _ := c.parent.Value(answer.Key{}).(*answer.Given)
+	if own == nil || own == outer {
+		return nil
+	}
+	return own
 }
 
 // give hands over what was answered beside the output.

@@ -66,6 +66,8 @@ func (n *Node) endpointFor(e endpoint, action string, o *callOptions) (endpoint,
 	switch {
 	case o.twice != "":
 		return nil, o.errTwice(action)
+	case o.forEach:
+		return nil, &Error{Code: CodeInvalidArgument, Name: nameBadOption, Message: "the call of " + action + " was given Quorum or EachVersion, which are for Contract.CallEach and CallMerged"}
 	case o.node == n.id:
 		if own := n.table.Load().localActions[action]; own != nil {
 			return own, nil
@@ -185,10 +187,14 @@ type callOptions struct {
 	timeout time.Duration
 	noCache bool
 	noRetry bool
-	node    string
-	key     string
-	wait    time.Duration // see WaitForNode; 0 for the node's own, negative for no more
-	twice   string        // the name of an option that was given twice; "" for none
+	forEach bool // one of the next two was given, which are for CallEach
+
+	eachVersion bool
+	quorum      int32 // see Quorum; 0 for all answers
+	node        string
+	key         string
+	wait        time.Duration // see WaitForNode; 0 for the node's own, negative for no more
+	twice       string        // the name of an option that was given twice; "" for none
 }
 
 // once notes an option that is there already.
@@ -200,7 +206,9 @@ func (o *callOptions) once(name string, already bool) {
 
 // anyNode reports whether the call may go to whichever node offers the action. Where it may not, or an option was given twice,
 // Node.endpointFor decides.
-func (o *callOptions) anyNode() bool { return o.node == "" && o.twice == "" }
+func (o *callOptions) anyNode() bool {
+	return o.node == "" && o.twice == "" && !o.forEach
+}
 
 func (o *callOptions) errTwice(action string) error {
 	return &Error{Code: CodeInvalidArgument, Name: nameBadOption, Message: "the call of " + action + " was given " + o.twice + " twice, and each would undo the other"}

@@ -3,6 +3,7 @@ package sabir
 import (
 	"context"
 	"runtime"
+	"slices"
 	"weak"
 )
 
@@ -19,7 +20,7 @@ func (c *Contract[In, Out]) With(policies ...Wrapper) *Contract[In, Out] {
 	if c == nil {
 		return nil
 	}
-	list := append(c.policies[:len(c.policies):len(c.policies)], middlewaresOf(policies)...)
+	list := append(slices.Clip(c.policies), middlewaresOf(policies)...)
 	return &Contract[In, Out]{name: c.name, options: c.options, policies: list}
 }
 

@@ -211,6 +211,7 @@ const (
 	nameNoCommonCodec        = "NoCommonCodec"
 	nameJoinFailed           = "JoinFailed"
 	nameTooManyCalls         = "TooManyCalls"
+	nameNoQuorum             = "NoQuorum"
 	nameTooManyStreams       = "TooManyStreams"
 	nameMessageTooLarge      = "MessageTooLarge"
 	nameHeadTooLarge         = "HeadTooLarge"
@@ -296,6 +297,8 @@ var (
 	// ErrTooManyCalls: a node has so much to do that the call could not have been answered in time, or has as many calls of others in flight
 	// as it takes, see [cluster.Limits]. The call was not begun. Try again later, or on another node.
 	ErrTooManyCalls = NewError(CodeResourceExhausted, nameTooManyCalls, "too many calls in flight").AsRetryable()
+	// ErrNoQuorum: fewer nodes than the [Quorum] offer the action, or too many of their calls failed; the error wraps theirs. See what they say.
+	ErrNoQuorum = NewError(CodeUnavailable, nameNoQuorum, "too few nodes answered")
 	// ErrTooManyStreams: a node has as many streams open as it takes, see [cluster.Limits]; over HTTP 4,096, or 100 of a
 	// connection; or those that are open hold more than their part of [BufferLimits]. Try again later.
 	ErrTooManyStreams = NewError(CodeResourceExhausted, nameTooManyStreams, "too many streams").AsRetryable()

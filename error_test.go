@@ -46,7 +46,7 @@ var builtinErrors = [...]*Error{
 	ErrActionNotFound, ErrServiceUnavailable, ErrGroupGone, ErrNodeState, ErrBadOption, ErrBadService, ErrBadName,
 	ErrBadContract, ErrValidationFailed, ErrBadInput, ErrBadOutput, ErrInputTooLarge, ErrUnsupportedMediaType,
 	ErrMethodNotAllowed, ErrCrossOrigin, ErrCallerRefused, ErrNotANode, ErrBadKey, ErrLinkLost, ErrNoCommonCodec, ErrJoinFailed,
-	ErrTooManyCalls, ErrTooManyStreams,
+	ErrTooManyCalls, ErrNoQuorum, ErrTooManyStreams,
 	ErrMessageTooLarge, ErrHeadTooLarge, ErrTooMuchDeclared, ErrNotAnswered, ErrBadCompression, ErrDeadlineExceeded,
 	ErrCanceled, ErrPanic, ErrHandlerFailed, ErrTooManyLevels, ErrTooManyAbandoned, ErrStreamWanted, ErrNoStream,
 	ErrStreamEnded, ErrStreamTooSlow, ErrEventQueueFull, ErrRateLimited, ErrBulkheadFull, ErrBreakerOpen, ErrNoDescription,

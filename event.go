@@ -2,6 +2,7 @@ package sabir
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 
 	"github.com/sabir-go/sabir/internal/names"
@@ -18,6 +19,23 @@ type Event struct {
 // Payload points to the payload, a *T of the handler's type.
 func (e *Event) Payload() any { return e.payload }
 
+// Later returns a function that hands the event on when its delivery is over, for a middleware that holds events back. The emitter's deadline and
+// cancellation do not count then. handle returns when next has; an error or a panic is logged as that of a handler.
+func (e *Event) Later(ctx context.Context, next EventHandler) (handle func()) {
+	kept, c := *e, callOf(ctx).detached()
+	return func() {
+		run := func(ctx context.Context) error { return next(ctx, &kept) }
+		done := make(chan struct{})
+		go isolateGoroutine(kept.Name, c, run, func(err error) {
+			if err != nil {
+				c.op.node.logEvent(c, c.op, kept.Subscription.Pattern, err)
+			}
+			close(done)
+		})
+		<-done
+	}
+}
+
 // Subscription describes a handler of events to its middlewares and to listings.
 type Subscription struct {
 	Service string // full name
@@ -25,6 +43,24 @@ type Subscription struct {
 	Group   string
 	Type    reflect.Type // of the payload
 	Queued  bool
+	Durable bool // the events are messages of a channel, which come again until they were handled
+
+	refused []error                 // see Reject
+	onStop  []func(context.Context) // see OnStop
+}
+
+// Reject keeps the handler's service from starting; the error of the start gives the reason. A middleware calls it while it wraps a handler with
+// which it cannot work, and not after its wrapping function returned.
+func (s *Subscription) Reject(format string, args ...any) {
+	s.refused = append(s.refused, fmt.Errorf(format, args...))
+}
+
+// OnStop has fn called when the service stops: after the last event was handed to the handler, and before calls of the service are refused. For a
+// middleware that holds events back, see [Event.Later]; it is called while it wraps a handler of events, and does nothing for a durable one.
+func (s *Subscription) OnStop(fn func(context.Context)) { s.onStop = append(s.onStop, fn) }
+
+func (s *Subscription) refusal() error {
+	return refusalOf("the handler of "+s.Pattern+" in "+s.Service, s.refused)
 }
 
 // On adds a handler of the events that pattern takes: "user.created", "user.*" (one word), "user.**" (one or more).

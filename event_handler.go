@@ -75,14 +75,17 @@ func (h *eventHandler[T]) compose(n *Node, s *Service, def *eventDefinition) err
 		return err
 	}
 	if n.withoutIdentities() && (s.rules != nil || def.rules != nil) {
-		return &Error{Code: CodeInvalidArgument, Name: nameBadService, Message: def.where.String() + ": the rules of the handler of " + def.pattern + " (sabir.Allow) need links with certificates: join with cluster.TLS"}
+		return &Error{Code: CodeInvalidArgument, Name: nameBadService, Message: def.where.String() + ": the rules of the handler of " + def.pattern + " (sabir.Allow) need nodes that prove their names: " + wantNames}
 	}
 	var own, services, nodes, ruled bool
 	chain := EventHandler(h.invoke)
-	chain, own = composeEvent(h.sub, chain, def.middlewares)
-	chain, services = composeEvent(h.sub, chain, s.middlewares)
-	h.chain, nodes = composeEvent(h.sub, chain, n.middlewares)
-	h.chain, ruled = composeEvent(h.sub, h.chain, n.allowed(s.rules, def.rules))
+	chain, own = composeEvent(h.sub, chain, def.middlewares, true)
+	chain, services = composeEvent(h.sub, chain, s.middlewares, false)
+	h.chain, nodes = composeEvent(h.sub, chain, n.middlewares, false)
+	h.chain, ruled = composeEvent(h.sub, h.chain, n.allowed(s.rules, def.rules), false)
+	if err := h.sub.refusal(); err != nil {
+		return fmt.Errorf("%s: %w", def.where, err)
+	}
 	h.direct = !own && !services && !nodes && !ruled && h.gate == nil
 	h.native = newEventFormat[T](native.Name)
 	if def.queue > 0 {
@@ -119,7 +122,7 @@ func (h *eventHandler[T]) receiveIn(c *callContext, ctx context.Context, at *del
 	}
 	if h.direct {
 		if err := h.run(c, c, payload); err != nil {
-			h.node.logEvent(c, at, err)
+			h.node.logEvent(c, at.op, h.sub.Pattern, err)
 		}
 		return nil
 	}
@@ -153,7 +156,7 @@ func (h *eventHandler[T]) handle(c *callContext, at *delivery, payload T) error 
 	e := &Event{Name: at.op.name, Subscription: h.sub, payload: &payload}
 	err := isolate(at.op.name, c, func(ctx context.Context) error { return h.chain(ctx, e) })
 	if err != nil {
-		h.node.logEvent(c, at, err)
+		h.node.logEvent(c, at.op, h.sub.Pattern, err)
 	}
 	return nil
 }
@@ -202,7 +205,7 @@ func (h *eventHandler[T]) unreadable(ctx context.Context, at *delivery, payload 
 	failed := badInput(h.node, what, err)
 	failed.Node = h.node.id
 	if failed.Name != namePanic { // which is in the log
-		h.node.logEvent(ctx, at, failed)
+		h.node.logEvent(ctx, at.op, h.sub.Pattern, failed)
 	}
 	return failed
 }
@@ -216,14 +219,17 @@ func payloadType(payload any) string {
 	return v.Type().String()
 }
 
-func (h *eventHandler[T]) finish(ctx context.Context) error {
-	if h.queue == nil {
-		return nil
+func (h *eventHandler[T]) finish(ctx context.Context) (err error) {
+	if h.queue != nil {
+		err = h.queue.finish(ctx)
 	}
-	return h.queue.finish(ctx)
+	for _, fn := range h.sub.onStop {
+		fn(ctx)
+	}
+	return err
 }
 
-func (n *Node) logEvent(ctx context.Context, at *delivery, err error) {
-	n.log.ErrorContext(ctx, "event handler failed", "node", n.id, "event", at.op.name, "request_id", RequestIDFromContext(ctx), "service", at.op.service,
-		"pattern", at.receiver.subscription().Pattern, "error", AsError(err))
+func (n *Node) logEvent(ctx context.Context, op *operation, pattern string, err error) {
+	n.log.ErrorContext(ctx, "event handler failed", "node", n.id, "event", op.name, "request_id", RequestIDFromContext(ctx), "service", op.service,
+		"pattern", pattern, "error", AsError(err))
 }

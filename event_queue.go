@@ -53,7 +53,7 @@ func (q *eventQueue[T]) drain() {
 		}
 		q.memory.Give(e.size)
 		go q.drain()
-		q.handler.node.logEvent(e.ctx, e.at, panicError("the handler of "+e.at.op.name+" in "+q.handler.sub.Service, recover()))
+		q.handler.node.logEvent(e.ctx, e.at.op, q.handler.sub.Pattern, panicError("the handler of "+e.at.op.name+" in "+q.handler.sub.Service, recover()))
 	}()
 	for e = range q.events {
 		q.handler.handle(e.ctx, e.at, e.payload)

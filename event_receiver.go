@@ -41,8 +41,12 @@ func (s *Service) EventReceiver(event string, sub Subscription, handle func(ctx 
 	}
 	r.op.event, r.op.caller = true, eventCallerName(event, r.op.service)
 	r.chain = r.invoke
-	for _, list := range [][]Middleware{middlewaresOf(own), s.middlewares, n.middlewares} {
-		r.chain, _ = composeEvent(r.sub, r.chain, list)
+	r.chain, _ = composeEvent(r.sub, r.chain, middlewaresOf(own), true)
+	for _, list := range [][]Middleware{s.middlewares, n.middlewares} {
+		r.chain, _ = composeEvent(r.sub, r.chain, list, false)
+	}
+	if err := r.sub.refusal(); err != nil {
+		return nil, err
 	}
 	return r, nil
 }

@@ -153,7 +153,7 @@ func (o *ForeignOffer) catalog(node string) *membership.Catalog {
 	for _, a := range o.Actions {
 		if i, known := at[a.Service]; known {
 			s := &c.Services[i]
-			s.Actions = append(s.Actions, membership.Action{Name: a.Name, Description: a.Description, Visibility: string(a.Visibility), Stream: a.Stream, In: a.In, Out: a.Out})
+			s.Actions = append(s.Actions, membership.Action{Name: a.Name, Description: a.Description, Visibility: string(a.Visibility), Stream: a.Stream, Shape: string(a.Shape), In: a.In, Out: a.Out})
 		}
 	}
 	for _, e := range o.Events {
@@ -222,12 +222,13 @@ func (f *foreignNodes) addTo(view *membership.View) *membership.View {
 	if view == nil {
 		view = membership.NewRegistry().View()
 	}
-	for _, id := range slices.Sorted(maps.Keys(nodes)) {
+	more := make(map[string]*membership.Catalog, len(nodes))
+	for id, one := range nodes {
 		if view.Catalog(id) == nil {
-			view = view.With(id, nodes[id].catalog.Load())
+			more[id] = one.catalog.Load()
 		}
 	}
-	return view
+	return view.WithMore(more)
 }
 
 // list appends the foreign nodes to those of the cluster, but for those that are there already.
@@ -313,5 +314,5 @@ func openForeign[In, Out any](ctx, own context.Context, a *remoteAction, to *pro
 		cancel()
 		s.Close()
 	}
-	return convertStream[In, Out](anyStream{ctx: ctx, recv: s.Recv, send: s.Send, closeSend: s.CloseSend, end: end}), nil
+	return callerInShape(a.action, convertStream[In, Out](anyStream{ctx: ctx, recv: s.Recv, send: s.Send, closeSend: s.CloseSend, end: end})), nil
 }

@@ -170,10 +170,11 @@ func (h *handler[In, Out]) runInbound(in *gateway.Inbound, f *typedRequest[In, O
 			return n.tooManyCalls()
 		}
 		defer n.admission.Leave()
-		if !h.op.load.Begin() {
+		begun, ok := h.op.load.Begin()
+		if !ok {
 			return h.op.tooManyCalls()
 		}
-		defer func() { h.op.load.End(in.Limit, func() bool { return c.values.Err() != nil }) }()
+		defer func() { h.op.load.End(begun, in.Limit, func() bool { return c.values.Err() != nil }) }()
 	}
 	if gate := h.op.gate; gate != nil {
 		if !gate.enter() {

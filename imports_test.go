@@ -14,10 +14,11 @@ import (
 // layers is the order of the top folders: a package may import packages of lower layers and of its own top folder, and nothing
 // else of the project. A new top folder must be added here before it can import or be imported.
 var layers = map[string]int{
-	"internal/anchor": 0, "internal/recent": 0, "internal/names": 0, "internal/secret": 0, "internal/seal": 0, "internal/compression": 0, "internal/ratelimit": 0, "internal/admission": 0, "internal/address": 0, "internal/identity": 0, "internal/backoff": 0, "internal/registry": 0, "internal/compilertest": 0, "internal/race": -1, "internal/bubbletest": 0, "internal/disk": 0, "internal/budget": 0, "internal/memory": 0, "internal/heap": 0, "internal/outlier": 0,
+	"internal/anchor": 0, "internal/recent": 0, "internal/names": 0, "internal/subrequest": 0, "internal/secret": 0, "internal/seal": 0, "internal/compression": 0, "internal/ratelimit": 0, "internal/admission": 0, "internal/address": 0, "internal/identity": 0, "internal/backoff": 0, "internal/registry": 0, "internal/compilertest": 0, "internal/race": -1, "internal/bubbletest": 0, "internal/disk": 0, "internal/budget": 0, "internal/memory": 0, "internal/heap": 0, "internal/outlier": 0, "internal/httpstrict": 0,
 	"signal": 0, "internal/option": 0, "internal/answer": 0,
 	"gateway":              1,
 	"internal/httpgateway": 2, "internal/httpaccess": 2,
+	"internal/directory": 1, "internal/directorytest": 8,
 	"internal/membership": 1, // below transports: those that dial addresses link its gossip
 	"internal/joining":    1, "internal/vouch": 1,
 	"cluster": 2, // below transports: transport/compress has an option of Join
@@ -28,7 +29,7 @@ var layers = map[string]int{
 	".":      7,
 	"policy": 8, "telemetry": 8, "admin": 8, "actor": 8, "bridge": 8, "channel": 8,
 	"web": 9, "config": 9,
-	"lease": 9, "gen": 10, "mcp": 10, "rpc": 10, "sabirtest": 10,
+	"lease": 9, "gen": 10, "mcp": 10, "rpc": 10, "trpc": 10, "webhook": 10, "sabirtest": 10,
 	"examples": 11, "internal/conformance": 11, "internal/simulation": 11,
 	"cmd":  12, // sabir demo runs examples/shop
 	"docs": 12, // docs/site, which makes the web site
@@ -41,7 +42,7 @@ var partOf = map[string]string{
 	"redis": "transport", "replication": "transport", "nats": "transport", "natsstore": "transport", "amqp": "transport",
 	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "channel/engine", "storetest": "actor",
 	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "etag": "web", "filehead": "web", "isolate": "web", "browsertest": "web", "httpstream": "web", "principal": "web", "protocol": "web",
-	"inbound": "bridge", "gossip": "internal/membership", "typescript": "gen", "protofile": "gen", "gofile": "gen",
+	"inbound": "bridge", "gomicro": "bridge", "gossip": "internal/membership", "typescript": "gen", "protofile": "gen", "gofile": "gen", "fastestvalidator": "internal/schema",
 }
 
 const module = "github.com/sabir-go/sabir"

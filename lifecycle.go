@@ -40,7 +40,8 @@ func (n *Node) Start(ctx context.Context) error {
 		return err
 	}
 	if !n.state.CompareAndSwap(int32(StateCreated), int32(StateStarting)) {
-		return n.wrongState("start", StateCreated)
+		return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id,
+			Message: "cannot start node " + n.id + ": it is " + n.State().String() + "; a node starts once, by Start or by Run"}
 	}
 	n.lifecycle.Lock()
 	defer n.lifecycle.Unlock()
@@ -116,7 +117,7 @@ func (n *Node) Stop(ctx context.Context) error {
 		return n.selfWaitError("stop the node")
 	}
 	if !n.state.CompareAndSwap(int32(StateRunning), int32(StateStopping)) {
-		return n.wrongState("stop", StateRunning)
+		return n.wrongState("stop")
 	}
 	n.lifecycle.Lock()
 	defer n.lifecycle.Unlock()
@@ -214,7 +215,7 @@ func (n *Node) change(ctx context.Context, what string, do func(context.Context)
 	n.lifecycle.Lock()
 	defer n.lifecycle.Unlock()
 	if n.State() != StateRunning {
-		return n.wrongState(what, StateRunning)
+		return n.wrongState(what)
 	}
 	return do(inLifecycle(ctx, n))
 }
@@ -241,9 +242,9 @@ func inLifecycle(ctx context.Context, n *Node) context.Context {
 	return context.WithValue(ctx, lifecycleKey{}, n)
 }
 
-func (n *Node) wrongState(what string, want State) error {
+func (n *Node) wrongState(what string) error {
 	return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id,
-		Message: "cannot " + what + " node " + n.id + ": it is " + n.State().String() + ", not " + want.String()}
+		Message: "cannot " + what + " node " + n.id + ": it is " + n.State().String() + ", not " + StateRunning.String()}
 }
 
 // startServices starts services in the order of their needs, those that need services of other nodes when these are there. When one

@@ -67,7 +67,7 @@ func (p *published) description() membership.Service {
 	for _, e := range p.endpoints {
 		if a := e.info(); !a.NodeOnly {
 			out.Actions = append(out.Actions, membership.Action{Name: a.Name, Description: a.Description, Visibility: string(a.visibility()),
-				Inline: a.Inline, Stream: a.Stream, Idempotent: a.Idempotent, Codecs: a.Codecs, Routes: routesText(a.Routes), Statuses: statusNumbers(a.Statuses), In: typeName(a.In), Out: typeName(a.Out)})
+				Inline: a.Inline, Stream: a.Stream, Shape: string(a.Shape), Idempotent: a.Idempotent, Codecs: a.Codecs, Routes: routesText(a.Routes), Statuses: statusNumbers(a.Statuses), In: typeName(a.In), Out: typeName(a.Out)})
 		}
 	}
 	for _, h := range s.handlers {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -45,6 +46,9 @@ type Middleware struct {
 	Remote func(a *Action, next Handler) Handler
 	// Event wraps the handling of events.
 	Event func(s *Subscription, next EventHandler) EventHandler
+	// Subscription is Event for a middleware that is given to the handler itself: to On, or to a consumer of a channel. Where it is set it
+	// is asked there in place of Event, so that a policy for handlers does nothing where it is given to a service or a node for their calls.
+	Subscription func(s *Subscription, next EventHandler) EventHandler
 	// Stream wraps a stream's handler from its opening to its end; the request has neither input nor output.
 	Stream func(a *Action, next Handler) Handler
 	// Carry adds to the metadata of the calls, streams and events that this node sends to others, such as the trace that
@@ -94,20 +98,21 @@ func (s Stage) String() string {
 
 // Action describes an action to its middlewares, to listings and to generators.
 type Action struct {
-	Name        string       // full name: "users.get", "v2.users.get"
-	Service     string       // full name of its service: "users", "v2.users"
-	Short       string       // name within the service: "get"
-	Version     int          // of the service; 0 for none
-	Node        string       // the node that handles it; "" where that is decided for each call
-	Description string       // see Describe
-	ClusterOnly bool         // for the nodes of the cluster, not for HTTP
-	NodeOnly    bool         // for callers on the same node
-	Inline      bool         // declared not to block
-	Idempotent  bool         // declared to do no harm when it runs twice
-	Stream      bool         // opened with OpenStream, not called
-	Codecs      []string     // formats for its values, see Codecs; nil for those of the nodes
-	Remote      bool         // handled by another node
-	In, Out     reflect.Type // nil for an action of another node
+	Name        string           // full name: "users.get", "v2.users.get"
+	Service     string           // full name of its service: "users", "v2.users"
+	Short       string           // name within the service: "get"
+	Version     int              // of the service; 0 for none
+	Node        string           // the node that handles it; "" where that is decided for each call
+	Description string           // see Describe
+	ClusterOnly bool             // for the nodes of the cluster, not for HTTP
+	NodeOnly    bool             // for callers on the same node
+	Inline      bool             // declared not to block
+	Idempotent  bool             // declared to do no harm when it runs twice
+	Stream      bool             // opened with OpenStream, not called
+	Shape       introspect.Shape // of a stream, see ServerStream and ClientStream; "" for one with any number of values both ways
+	Codecs      []string         // formats for its values, see Codecs; nil for those of the nodes
+	Remote      bool             // handled by another node
+	In, Out     reflect.Type     // nil for an action of another node
 
 	Routes     []route.Route           // REST forms, see Route
 	Statuses   []introspect.Status     // see Status; nil for 200. Of an action of another node without the headers
@@ -132,13 +137,28 @@ func (a *Action) Reject(format string, args ...any) {
 	a.refused = append(a.refused, fmt.Errorf(format, args...))
 }
 
+// Rewrap returns a function that wraps next anew, for a middleware whose settings change while the node runs. The middleware asks for it while it
+// wraps the action, and may call it at any later time. It gives wrap a copy of the action; the error is of what wrap refused with Reject.
+func (a *Action) Rewrap(next Handler) func(wrap func(*Action, Handler) Handler) (Handler, error) {
+	before := *a
+	before.notes, before.refused = maps.Clone(a.notes), nil
+	return func(wrap func(*Action, Handler) Handler) (Handler, error) {
+		again := before
+		again.notes = maps.Clone(before.notes)
+		outer := wrapCall(&again, "of changed settings", next, wrap)
+		return outer, again.refusal()
+	}
+}
+
 // refusal is the error for the reasons given to Reject; nil for nothing.
-func (a *Action) refusal() error {
-	if len(a.refused) == 0 {
+func (a *Action) refusal() error { return refusalOf("action "+a.Name, a.refused) }
+
+func refusalOf(what string, refused []error) error {
+	if len(refused) == 0 {
 		return nil
 	}
-	err := errors.Join(a.refused...)
-	return &Error{Code: CodeInvalidArgument, Name: nameBadService, cause: err, Message: "action " + a.Name + " cannot be served: " + err.Error()}
+	err := errors.Join(refused...)
+	return &Error{Code: CodeInvalidArgument, Name: nameBadService, cause: err, Message: what + " cannot be served: " + err.Error()}
 }
 
 // Signal sends a signal to the listeners on the action's node. Kind is one of the constants of package signal or a name of the
@@ -204,11 +224,20 @@ func localLayer(m *Middleware) func(*Action, Handler) Handler  { return m.Local 
 func remoteLayer(m *Middleware) func(*Action, Handler) Handler { return m.Remote }
 func streamLayer(m *Middleware) func(*Action, Handler) Handler { return m.Stream }
 
-// composeEvent is composeCall for events.
-func composeEvent(s *Subscription, inner EventHandler, middlewares []Middleware) (outer EventHandler, wrapped bool) {
+// composeEvent is composeCall for events. own says that the middlewares are the handler's own: one that wraps no events would do nothing there, so
+// it refuses the handler.
+func composeEvent(s *Subscription, inner EventHandler, middlewares []Middleware, own bool) (outer EventHandler, wrapped bool) {
 	for i := len(middlewares) - 1; i >= 0; i-- {
-		if wrap := middlewares[i].Event; wrap != nil {
+		m := &middlewares[i]
+		wrap := m.Event
+		if own && m.Subscription != nil {
+			wrap = m.Subscription
+		}
+		switch {
+		case wrap != nil:
 			inner, wrapped = wrap(s, inner), true
+		case own:
+			s.Reject("the middleware %q wraps no events", m.Name)
 		}
 	}
 	return inner, wrapped
@@ -216,8 +245,8 @@ func composeEvent(s *Subscription, inner EventHandler, middlewares []Middleware)
 
 // composeStage wraps inner in the lifecycle layer of each middleware, the first outermost.
 func composeStage(s Stage, inner func(context.Context) error, middlewares []Middleware) func(context.Context) error {
-	for i := len(middlewares) - 1; i >= 0; i-- {
-		if wrap := middlewares[i].Lifecycle; wrap != nil {
+	for _, middleware := range slices.Backward(middlewares) {
+		if wrap := middleware.Lifecycle; wrap != nil {
 			inner = wrap(s, inner)
 		}
 	}

@@ -92,6 +92,7 @@ type Node struct {
 
 	dependencies dependencies
 
+	oneWay      chan struct{} // holds a value for each call by Send that is under way
 	workers     workers
 	admission   *admission.Control
 	memory      *memory.Budget // see BufferLimits
@@ -160,6 +161,7 @@ func NewNode(options ...NodeOption) *Node {
 		remoteParents: recent.New[remoteParent, *callContext](maxRemoteParents),
 		changed:       make(chan struct{}),
 		admission:     admission.New(),
+		oneWay:        make(chan struct{}, maxOneWay),
 	}
 	n.table.Store(&routingTable{})
 	n.events = newEventTable(n)

@@ -169,8 +169,10 @@ func TestStartingOrStoppingTwiceIsAClearError(t *testing.T) {
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "running") {
-		t.Fatalf("second start: %v", err)
+	for what, again := range map[string]func(context.Context) error{"start": node.Start, "run": node.Run} {
+		if err := again(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "it is running; a node starts once, by Start or by Run") {
+			t.Fatalf("%s after start: %v", what, err)
+		}
 	}
 	if err := node.Stop(t.Context()); err != nil {
 		t.Fatal(err)

@@ -125,7 +125,7 @@ func newNodeService(n *Node) *Service {
 
 func describe(a *Action) introspect.Action {
 	info := introspect.Action{Name: a.Name, Service: a.Service, Version: a.Version, Node: a.Node, Description: a.Description,
-		Visibility: a.visibility(), Stream: a.Stream, Inline: a.Inline, In: typeName(a.In), Out: typeName(a.Out)}
+		Visibility: a.visibility(), Stream: a.Stream, Shape: a.Shape, Inline: a.Inline, In: typeName(a.In), Out: typeName(a.Out)}
 	if other, ok := a.endpoint.(*remoteAction); ok && other.in != "" {
 		info.In, info.Out, info.Nodes = other.in, other.out, other.nodes()
 	}

@@ -311,7 +311,7 @@ func (n *Node) addRemoteAction(t *routingTable, others map[string]provider, s *m
 		visibility := introspect.Visibility(offered.Visibility)
 		a = n.newRemoteAction(&Action{Name: offered.Name, Service: fullServiceName(s.Name, s.Version), Short: strings.TrimPrefix(offered.Name, fullServiceName(s.Name, s.Version)+"."),
 			Version: s.Version, Description: offered.Description,
-			NodeOnly: visibility == introspect.NodeOnly, ClusterOnly: visibility != introspect.NodeOnly && visibility != introspect.Public, Inline: offered.Inline, Stream: offered.Stream,
+			NodeOnly: visibility == introspect.NodeOnly, ClusterOnly: visibility != introspect.NodeOnly && visibility != introspect.Public, Inline: offered.Inline, Stream: offered.Stream, Shape: introspect.Shape(offered.Shape),
 			Idempotent: offered.Idempotent, Codecs: offered.Codecs, Routes: parseRoutes(offered.Routes), Statuses: statusesOf(offered.Statuses), Remote: true, remoteOut: offered.Out})
 		a.in, a.out, a.routes, a.visibility, a.preferred = offered.In, offered.Out, string(offered.Routes), offered.Visibility, s.Preferred
 	}
@@ -326,7 +326,7 @@ func (n *Node) addRemoteAction(t *routingTable, others map[string]provider, s *m
 // describes reports whether the description that a node sent is the one that is known.
 func (a *remoteAction) describes(s *membership.Service, offered *membership.Action) bool {
 	return a.action.Version == s.Version && a.action.Description == offered.Description && a.action.Inline == offered.Inline &&
-		a.action.Stream == offered.Stream && a.action.Idempotent == offered.Idempotent && slices.Equal(a.action.Codecs, offered.Codecs) && a.in == offered.In && a.out == offered.Out && a.routes == string(offered.Routes) &&
+		a.action.Stream == offered.Stream && string(a.action.Shape) == offered.Shape && a.action.Idempotent == offered.Idempotent && slices.Equal(a.action.Codecs, offered.Codecs) && a.in == offered.In && a.out == offered.Out && a.routes == string(offered.Routes) &&
 		slices.Equal(statusNumbers(a.action.Statuses), offered.Statuses) && a.visibility == offered.Visibility && a.preferred == s.Preferred
 }
 

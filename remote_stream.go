@@ -99,7 +99,7 @@ func openOverLink[In, Out any](ctx, own context.Context, a *remoteAction, p *mes
 		cancel()
 		e.stream.Cancel()
 	}
-	return &Stream[Out, In]{ctx: ctx, recv: e.recv, send: e.send, closeSend: e.closeSend, end: end}, nil
+	return callerInShape(a.action, &Stream[Out, In]{ctx: ctx, recv: e.recv, send: e.send, closeSend: e.closeSend, end: end}), nil
 }
 
 // keepStreamBuffer is the largest buffer that an end of a stream keeps between two values.

@@ -2,7 +2,6 @@ package sabir
 
 import (
 	stdjson "encoding/json"
-	"strings"
 
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/membership"
@@ -92,9 +91,7 @@ func (n *Node) splitNames(t *routingTable) {
 		} else if p := t.byFull[a.Service]; p != nil {
 			one.preferred = p.service.preferred
 		}
-		if a.Version > 0 {
-			name = strings.TrimPrefix(name, fullServiceName("", a.Version))
-		}
+		name = a.unversioned()
 		offered[name] = append(offered[name], one)
 	}
 	for name, versions := range offered {

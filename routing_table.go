@@ -45,7 +45,7 @@ func (n *Node) openActions(s *Service) ([]local, error) {
 			return nil, err
 		}
 		a := &Action{Name: full + "." + def.short, Service: full, Short: def.short, Version: s.version, Node: n.id,
-			Description: def.description, ClusterOnly: def.clusterOnly, NodeOnly: def.nodeOnly, Inline: def.inline, Stream: def.stream, Idempotent: def.idempotent,
+			Description: def.description, ClusterOnly: def.clusterOnly, NodeOnly: def.nodeOnly, Inline: def.inline, Stream: def.stream, Shape: def.shape, Idempotent: def.idempotent,
 			Codecs: formats, node: n, signal: n.signal, budget: budget.New()}
 		var e local
 		open := func(context.Context) (err error) {

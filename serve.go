@@ -119,11 +119,12 @@ func (r *inboundRoute) missing(f *resolvedAction) *Error {
 func (h *handler[In, Out]) serve(in *wire.Inbound, format string, bare *callContext) {
 	s := h.formatNamed(format)
 	if !h.op.inline {
-		if !h.op.load.Begin() {
+		begun, ok := h.op.load.Begin()
+		if !ok {
 			in.Fail(h.op.node.failureOf(h.op.tooManyCalls()))
 			return
 		}
-		defer func() { h.op.load.End(in.Timeout, in.Late) }()
+		defer func() { h.op.load.End(begun, in.Timeout, in.Late) }()
 	}
 	f := h.takeRequest()
 	f.action = h.action

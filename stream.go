@@ -62,7 +62,7 @@ func (s *Stream[R, S]) All() iter.Seq2[R, error] {
 // HandleStream adds an action that is a stream: fn receives any number of In and sends any number of Out, in any order.
 // The stream ends when fn returns, and the caller's Recv returns fn's error. Each In is checked by its `validate`
 // tags: a bad one ends the stream for both sides. fn runs on a goroutine of its own, and its context ends when the caller
-// closes the stream or no longer waits. HandleStream panics when a node serves s already: it would have no effect.
+// closes the stream or no longer waits. [ServerStream] and [ClientStream] declare that one value goes one of the ways. HandleStream panics when a node serves s already: it would have no effect.
 func HandleStream[In, Out any](s *Service, name string, fn func(context.Context, *Stream[In, Out]) error, options ...ActionOption) {
 	handleStream(s, &definition{short: name, where: option.Caller(), stream: true}, fn, options)
 }
@@ -165,6 +165,7 @@ func (h *streamHandler[In, Out]) compose(n *Node, s *Service, def *definition) (
 	if err := h.action.annotate(def); err != nil {
 		return err
 	}
+	h.fn = inShape(h.action, h.fn)
 	h.op = newOperation(n, h.action.Service, h.action.Name)
 	h.op.action = h.action
 	h.gate = s.gate
@@ -228,7 +229,8 @@ func (h *streamHandler[In, Out]) openStream(ctx context.Context) (*Stream[Out, I
 			p.err = h.op.node.located(err)
 		}
 	})
-	return &Stream[Out, In]{ctx: ctx, recv: p.callerRecv, send: p.callerSend, closeSend: sync.OnceFunc(func() { close(p.upDone) }), end: p.abandon}, nil
+	s := &Stream[Out, In]{ctx: ctx, recv: p.callerRecv, send: p.callerSend, closeSend: sync.OnceFunc(func() { close(p.upDone) }), end: p.abandon}
+	return callerInShape(h.action, s), nil
 }
 
 // openedStream is a stream on its way through the middlewares: a request without input and output.

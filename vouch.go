@@ -15,14 +15,14 @@ func init() {
 			return vouch.Node{}
 		}
 		j := &n.joins[0]
-		return vouch.Node{Keys: j.Keys, TLS: j.TLS, Nodes: j.Vouchers}
+		return vouch.Node{ID: n.id, Keys: j.Keys, TLS: j.TLS, NodeKey: j.NodeKey, NodeKeys: j.NodeKeys, Nodes: j.Vouchers}
 	}
 }
 
 // vouched reports whether the node at the other end of the link that a call came over may say for whom it is made, see
 // [cluster.Vouchers].
 func (n *Node) vouched(ctx context.Context) bool {
-	if len(n.joins) == 0 || n.joins[0].TLS == nil && n.joins[0].Vouchers == nil {
+	if len(n.joins) == 0 || !n.joins[0].ProvesNames() && n.joins[0].Vouchers == nil {
 		return true
 	}
 	link, _ := ctx.Value(wire.LinkKey{}).(*wire.Link)

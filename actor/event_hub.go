@@ -2,6 +2,7 @@ package actor
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -60,7 +61,7 @@ func (h *hub[T]) change(sub *subscription, shard int) error {
 		}
 		h.forwardedTypes[shard] = r
 	}
-	r.changes = append(r.changes, change[T]{at: len(r.pending), sub: sub, kept: h.kept[:len(h.kept):len(h.kept)]})
+	r.changes = append(r.changes, change[T]{at: len(r.pending), sub: sub, kept: slices.Clip(h.kept)})
 	h.unlockAndWake(r, nil) // it unlocks
 	return nil
 }

@@ -254,7 +254,7 @@ func (h *hub[T]) joinRemote(mirror PID) (eventAccepted, error) {
 		h.remote = make(map[PID]*relay[T])
 	}
 	h.remote[mirror] = r
-	r.changes = append(r.changes, change[T]{at: len(r.pending), kept: h.kept[:len(h.kept):len(h.kept)]})
+	r.changes = append(r.changes, change[T]{at: len(r.pending), kept: slices.Clip(h.kept)})
 	h.unlockAndWake(r, nil)
 	return eventAccepted{Type: h.of.k.name, Keep: h.config.Keep, Producer: h.producer}, nil
 }

@@ -20,8 +20,8 @@ func (n *network) checkAllowed(node *sabir.Node) error {
 			return fmt.Errorf("actor: Config.Nodes has the pattern %q, which takes no name", p)
 		}
 	}
-	if n.allowed != nil && node.JoinAddress() != "" && vouch.Of(node).TLS == nil {
-		return errors.New("actor: Config.Nodes needs links with certificates: join with cluster.TLS, which demands them of other nodes")
+	if n.allowed != nil && node.JoinAddress() != "" && !vouch.Of(node).ProvesNames() {
+		return errors.New("actor: Config.Nodes needs nodes that prove their names: join with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys")
 	}
 	return nil
 }

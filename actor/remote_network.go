@@ -19,6 +19,7 @@ import (
 // sent. A system belongs to one node.
 func (s *System) Option() sabir.NodeOption {
 	s.stopped.Store(true) // until Start: PIDs hold the node's name
+	s.awaitsNode.Store(true)
 	return sabir.WithExtension(extension{s})
 }
 
@@ -42,6 +43,7 @@ func (e extension) Start(_ context.Context, n *sabir.Node) error {
 	}
 	s.node = n
 	s.home = unique.Make(home{node: n.ID(), instance: s.home.Value().instance})
+	s.awaitsNode.Store(false)
 	s.stopped.Store(false)
 	return s.groups.serve(s)
 }

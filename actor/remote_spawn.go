@@ -17,8 +17,8 @@ import (
 // node of the cluster where none is. By default none may: they get ErrNotPermitted. What the process is started with
 // travels like a message. Permitting a behaviour again replaces the nodes.
 //
-// Where the links have certificates, nodes are patterns of the names in these, as sabir.FromNodes has them; elsewhere they are ids, which
-// nothing proves. Where nodes are named, the log has each verdict as "audit".
+// Where nodes prove their names (cluster.TLS, cluster.NodeKeys), nodes are patterns of these, as sabir.FromNodes has them; elsewhere they
+// are ids, which nothing proves. Where nodes are named, the log has each verdict as "audit".
 func AllowRemoteSpawn[S, A any](s *System, b *Behavior[S, A], nodes ...string) {
 	s.remote.permitted.Store(b.d.name, permission{slices.Clone(nodes), permitted[S, A]{b}})
 }
@@ -66,7 +66,7 @@ const (
 // spawnRemote starts a process on another node. It waits as long as Init takes there, or until the node is lost.
 func spawnRemote[S, A any](s *System, by *Process, b *Behavior[S, A], args A, o spawning) (PID, error) {
 	if !s.running() {
-		return PID{}, ErrSystemStopped
+		return PID{}, s.notRunning()
 	}
 	known, ok := s.remote.byNode.Load(o.node)
 	if !ok {

@@ -3,6 +3,7 @@ package actor
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/sabir-go/sabir/actor/internal/level"
 )
@@ -52,8 +53,8 @@ func inheritSettings(by *Process, options *settings) *settings {
 	for h := options; h != nil; h = h.rest {
 		own = append(own, h)
 	}
-	for i := len(own) - 1; i >= 0; i-- {
-		all = &settings{own[i].level, own[i].key, own[i].value, all}
+	for _, o := range slices.Backward(own) {
+		all = &settings{o.level, o.key, o.value, all}
 	}
 	return all
 }

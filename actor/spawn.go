@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -73,7 +74,7 @@ type Spec struct {
 // Spec is the behaviour with what it is started with, to be started by another process.
 func (b *Behavior[S, A]) Spec(args A, options ...SpawnOption) Spec {
 	return Spec{b.d.name, func(from Sender, more []SpawnOption) (PID, error) {
-		return startProcess(from, b, args, append(options[:len(options):len(options)], more...))
+		return startProcess(from, b, args, append(slices.Clip(options), more...))
 	}}
 }
 
@@ -89,7 +90,7 @@ var processPool = sync.Pool{New: func() any { return new(Process) }}
 // spawn starts a process on this node. by is nil if a system starts it.
 func (b *Behavior[S, A]) spawn(s *System, by *Process, args A, o *spawning) (PID, error) {
 	if !s.running() {
-		return PID{}, ErrSystemStopped
+		return PID{}, s.notRunning()
 	}
 	at := s.processes.take(s.maxProcesses)
 	if at == nil {
@@ -133,7 +134,7 @@ func (b *Behavior[S, A]) spawn(s *System, by *Process, args A, o *spawning) (PID
 // prepare registers, links and monitors the process before Init runs.
 func (o *spawning) prepare(s *System, p, by *Process) error {
 	if !s.running() { // Stop may not have seen it
-		return ErrSystemStopped
+		return s.notRunning()
 	}
 	if o.name != "" {
 		if err := p.Register(o.name); err != nil {
@@ -251,7 +252,7 @@ func Supervised() SpawnOption {
 // With returns the Spec of the same process with more options, which come after its own.
 func (s Spec) With(options ...SpawnOption) Spec {
 	return Spec{s.behavior, func(from Sender, more []SpawnOption) (PID, error) {
-		return s.start(from, append(options[:len(options):len(options)], more...))
+		return s.start(from, append(slices.Clip(options), more...))
 	}}
 }
 

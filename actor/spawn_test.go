@@ -2,6 +2,7 @@ package actor
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -268,6 +269,19 @@ func TestOneTypeMayBeAMessageAndACall(t *testing.T) {
 			t.Error(out, err)
 		}
 		got.want(t, 1)
+	})
+}
+
+func TestASystemOfANodeStartsNothingBeforeTheNodeAndSaysSo(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		s.Option()
+		_, err := Spawn(s, puppets, hooks{})
+		if !errors.Is(err, ErrSystemStopped) || !strings.Contains(err.Error(), "OnStart") {
+			t.Error(err)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

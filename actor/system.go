@@ -42,6 +42,7 @@ type System struct {
 	groups          groupTable
 	internalProcess atomic.Int64 // processes of the runtime itself
 	stopped         atomic.Bool
+	awaitsNode      atomic.Bool // it was given to a node that has not started
 	faults          faults
 	unhandled       unhandledLog
 	dead            struct{ undelivered, dropped, unhandled atomic.Int64 }
@@ -53,9 +54,9 @@ type Config struct {
 	MaxProcesses int          // Default: 16 Mi
 	Workers      int          // callbacks that run at once, without those that block. Default: GOMAXPROCS
 
-	// Nodes are the nodes whose processes reach those of this one: by patterns of the names in their certificates, as sabir.FromNodes
-	// has them. With the processes of all other nodes nothing is exchanged, in either direction: no message, call, link, monitor or
-	// spawn. The log has each link's verdict as "audit". A node with it does not join a cluster whose links have no certificates. Default: all.
+	// Nodes are the nodes whose processes reach those of this one: by patterns of their proven names, as sabir.FromNodes has
+	// them. With the processes of all other nodes nothing is exchanged, in either direction: no message, call, link, monitor or
+	// spawn. The log has each link's verdict as "audit". A node with it does not join a cluster where nodes prove no names. Default: all.
 	Nodes []string
 }
 
@@ -86,6 +87,14 @@ func newSystem(config Config, clock seam.Clock, hooks *seam.Hooks[PID]) *System 
 }
 
 func (s *System) running() bool { return !s.stopped.Load() }
+
+// notRunning is why a system that does not run starts nothing.
+func (s *System) notRunning() error {
+	if s.awaitsNode.Load() {
+		return problem(ErrSystemStopped, "", "it starts with its node, before the services: start processes in an OnStart hook of one, or when Node.Start has returned")
+	}
+	return ErrSystemStopped
+}
 
 // Alive reports whether a process of this node exists. It is false from the moment the process has ended.
 func (s *System) Alive(pid PID) bool {

@@ -22,16 +22,19 @@ package admin
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/httpaccess"
+	"github.com/sabir-go/sabir/internal/httpstrict"
 )
 
 // Serve lets a node serve its operators on an address while it runs. Options are [Metrics], [Profiler], [AllowUnauthenticatedMetrics],
@@ -69,6 +72,9 @@ func AllowUnauthenticatedMetrics() gateway.HTTPOption {
 // They cost nothing while nobody asks. A profile or a trace lasts two minutes at most, and one of each kind is made at a time.
 func Profiler() gateway.HTTPOption { return option(func(s *server) { s.profiler = true }).add() }
 
+// maxConnections bounds the connections that are open at once. Further ones wait in the system's backlog.
+const maxConnections = 1000
+
 // server serves a node's operators. It is an extension and not a gateway, because gateways open when the services have started, and
 // close first of all.
 type server struct {
@@ -101,18 +107,16 @@ func (s *server) Start(ctx context.Context, n *sabir.Node) error {
 		return err
 	}
 	s.listener = listener
-	if s.config.TLS != nil {
-		listener = tls.NewListener(listener, s.config.TLS)
-	}
 	lasting, interrupt := context.WithCancel(context.Background())
 	s.interrupt = interrupt
 	s.server = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
-		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10, TLSConfig: s.config.TLS,
+		ErrorLog:    slog.NewLogLogger(n.Log().Handler(), slog.LevelDebug), // what peers do wrong
 		BaseContext: func(net.Listener) context.Context { return lasting }}
 	s.ended = make(chan struct{})
 	go func() {
 		defer close(s.ended)
-		if err := s.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := httpstrict.Serve(s.server, netutil.LimitListener(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
 			n.Log().Error("operators are not served any more", "node", n.ID(), "address", s.AdminAddr(), "error", err)
 		}
 	}()

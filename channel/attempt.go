@@ -96,6 +96,9 @@ func (r *runner) try(d *engine.Delivery) error {
 	case d.Broken != nil:
 		return Reject(d.Broken)
 	}
+	if err := r.checkPublisher(d); err != nil {
+		return Reject(err)
+	}
 	payload, err := r.decode(&d.Message)
 	if err != nil {
 		if failed := r.broker.panicInside("the message for "+r.spec.Name, err); failed != nil {
@@ -105,7 +108,7 @@ func (r *runner) try(d *engine.Delivery) error {
 	}
 	ctx := context.WithValue(r.handling, deliveryKey{}, &Delivery{Channel: r.spec.Name, Group: r.Group, ID: d.ID,
 		Sequence: d.Sequence, Published: d.Time, Attempt: d.Attempt, Attempts: r.Attempts, Dead: d.Dead})
-	return r.receiver.Receive(ctx, payload, d.Request, d.Metadata)
+	return r.receiver.Receive(ctx, payload, d.Request, withoutProof(d.Metadata))
 }
 
 // backoff is the pause after an attempt.

@@ -33,9 +33,10 @@ import (
 // one that failed comes again later: so there is no order between them that a handler could rely on. Where one matters,
 // send what belongs together to one actor, or consume with a MaxInFlight of 1 on one node.
 type Channel[T any] struct {
-	spec   engine.Spec
-	format string
-	broken error // of its making
+	spec       engine.Spec
+	format     string
+	publishers []string // patterns of names; nil for all
+	broken     error    // of its making
 }
 
 // DefaultKeep is the time that channels keep messages without KeepFor: 7 days.
@@ -52,7 +53,7 @@ func New[T any](name string, options ...Option) *Channel[T] {
 	for _, o := range options {
 		o(&d)
 	}
-	c := &Channel[T]{spec: d.spec, format: d.format}
+	c := &Channel[T]{spec: d.spec, format: d.format, publishers: d.publishers}
 	if err := checkName("the channel", name); err != nil {
 		c.broken = err
 	} else if d.twice != nil {
@@ -91,14 +92,15 @@ func (c *Channel[T]) MessageType() sabir.MessageType {
 	return sabir.MessageType{Kind: introspect.MessageChannel, Name: c.spec.Name, Type: reflect.TypeFor[T]()}
 }
 
-// Option is an option of New: [KeepFor], [KeepBytes], [KeepMessages], [Encoded], [MaxMessage].
+// Option is an option of New: [KeepFor], [KeepBytes], [KeepMessages], [Encoded], [MaxMessage], [PublishedBy].
 type Option func(*definition)
 
 type definition struct {
-	spec   engine.Spec
-	format string
-	given  option.Given
-	twice  error // of an option that was given twice; nil for none
+	spec       engine.Spec
+	format     string
+	publishers []string
+	given      option.Given
+	twice      error // of an option that was given twice, or wrongly; nil for none
 }
 
 // once is an option of New that can be given once.

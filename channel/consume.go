@@ -84,7 +84,7 @@ func (c *Channel[T]) consume(s *sabir.Service, config Consumer, fn func(context.
 	const skip = 2 // this function, and Consume or ConsumeWith
 	d := &consumer{service: s, Consumer: config, payload: reflect.TypeFor[T]()}
 	if c != nil {
-		d.spec = c.spec
+		d.spec, d.publishers = c.spec, c.publishers
 	}
 	if s != nil { // Attach reports it
 		d.Group = cmp.Or(d.Group, s.Group())
@@ -119,11 +119,12 @@ const (
 // consumer is a consumer as its author wrote it, with its defaults. It is a component of its service.
 type consumer struct {
 	Consumer
-	service *sabir.Service
-	spec    engine.Spec
-	payload reflect.Type
-	invoke  func(ctx context.Context, payload any) error
-	decode  func(*engine.Message) (payload any, err error)
+	service    *sabir.Service
+	spec       engine.Spec
+	publishers []string
+	payload    reflect.Type
+	invoke     func(ctx context.Context, payload any) error
+	decode     func(*engine.Message) (payload any, err error)
 
 	running *runner // while the service runs
 }

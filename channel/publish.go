@@ -51,7 +51,7 @@ func (c *Channel[T]) Publish(ctx context.Context, from sabir.Caller, value T, op
 	if len(options) > 1 { // there is one option only
 		return Receipt{}, b.failure(sabir.ErrBadOption, "Publish on channel %s was given MessageID twice, and each would undo the other", c.spec.Name)
 	}
-	if err := c.encode(b, m, &value); err != nil {
+	if err := c.write(b, m, &value); err != nil {
 		return Receipt{}, err
 	}
 	err = b.publish(ctx, c.spec, []*engine.Outgoing{m})
@@ -69,7 +69,7 @@ func (c *Channel[T]) PublishAll(ctx context.Context, from sabir.Caller, values [
 	all := make([]*engine.Outgoing, len(values))
 	for i := range values {
 		all[i] = b.newOutgoing(ctx, c.format)
-		if err := c.encode(b, all[i], &values[i]); err != nil {
+		if err := c.write(b, all[i], &values[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -115,6 +115,14 @@ func (b *broker) newOutgoing(ctx context.Context, format string) *engine.Outgoin
 	ctx = b.node.Carry(ctx)
 	return &engine.Outgoing{Message: engine.Message{Head: engine.Head{ID: gateway.NewRequestID(), Time: time.Now(), Codec: format,
 		Request: sabir.RequestIDFromContext(ctx), Metadata: sabir.MetadataFromContext(ctx)}}}
+}
+
+// write puts the value into a message, and the proof of its publisher.
+func (c *Channel[T]) write(b *broker, m *engine.Outgoing, value *T) error {
+	if err := c.encode(b, m, value); err != nil {
+		return err
+	}
+	return c.prove(b, m)
 }
 
 func (c *Channel[T]) encode(b *broker, m *engine.Outgoing, value *T) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/memory"
+	"github.com/sabir-go/sabir/internal/vouch"
 )
 
 // runner is a running consumer: one goroutine receives messages, each message has one for its handler, and one notifies the
@@ -51,6 +52,10 @@ func openRunner(ctx context.Context, c *consumer, n *sabir.Node) (*runner, error
 	if err != nil {
 		return nil, err
 	}
+	if c.publishers != nil && !vouch.Of(n).ProvesNames() {
+		return nil, b.failure(sabir.ErrBadOption, "the consumer of channel %s cannot tell who has published: PublishedBy needs nodes that prove their names; "+
+			"join with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys", c.spec.Name)
+	}
 	if _, err := b.declare(ctx, deadSpec(c.DeadLettersTo)); err != nil {
 		return nil, err
 	}
@@ -58,7 +63,7 @@ func openRunner(ctx context.Context, c *consumer, n *sabir.Node) (*runner, error
 	if err != nil {
 		return nil, err
 	}
-	sub := sabir.Subscription{Pattern: c.spec.Name, Group: c.Group, Type: c.payload, Queued: true}
+	sub := sabir.Subscription{Pattern: c.spec.Name, Group: c.Group, Type: c.payload, Queued: true, Durable: true}
 	receiver, err := c.service.EventReceiver(c.spec.Name, sub, c.invoke, c.Use...)
 	if err != nil {
 		return nil, err

@@ -20,13 +20,14 @@ import (
 	"path"
 	"strings"
 
+	"github.com/sabir-go/sabir/internal/identity"
 	"github.com/sabir-go/sabir/internal/joining"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/seal"
 )
 
-// Option is an option of sabir.Join: one of this package, of transport/compress, or sabir.Codecs. [Seeds], [Members] and
-// Codecs add up; a node with two of another does not start.
+// Option is an option of sabir.Join: one of this package, of transport/compress, or sabir.Codecs. [Seeds], [Members],
+// [OfferedBy] and Codecs add up; a node with two of another does not start.
 type Option interface{ ApplyJoin(*joining.Config) }
 
 type function func(*joining.Config)
@@ -91,17 +92,69 @@ func keysFrom(function, source, text string, err error, at option.Site) Option {
 	})
 }
 
+// NodeKey is a private key by which this node proves its id to those that ask for that by [NodeKeys]: a random text of at least 32
+// bytes (openssl rand -hex 32). A node has one of its own, or shares one with the nodes of its group, as NodeKeys says. `sabir pubkey`
+// prints its public key. It never leaves the node, does not show where options are printed, and needs a cluster [Key], in whose
+// handshake it signs. An empty one keeps the node from starting.
+func NodeKey(key string) Option {
+	return nodeKeyFrom("cluster.NodeKey", key, nil, option.Caller())
+}
+
+// NodeKeyFile is [NodeKey] with the text of a file, without the spaces around it. The file is read when the option is made.
+func NodeKeyFile(path string) Option {
+	at := option.Caller()
+	text, err := os.ReadFile(path)
+	return nodeKeyFrom("cluster.NodeKeyFile", strings.TrimSpace(string(text)), err, at)
+}
+
+func nodeKeyFrom(function, text string, err error, at option.Site) Option {
+	var key identity.Key
+	if err == nil {
+		key, err = identity.NewKey(text)
+	}
+	return once("NodeKey", at, func(c *joining.Config) {
+		if err != nil {
+			c.Problems = append(c.Problems, fmt.Errorf("%s: %s: %w", at, function, err))
+		}
+		c.NodeKey = key
+	})
+}
+
+// NodeKeys asks each other node to prove its id by a [NodeKey], and refuses links with those that cannot. The public keys stand beside
+// the ids for which they are, which are patterns: "*" stands for any text without a slash.
+//
+//	cluster.NodeKeys(map[string]string{
+//		"orders-*":  "3cd2a7c7b8ecaf67310d548d80ae1b87a9b379b35c9c6063d0508695733be5cd",
+//		"billing-*": "45d051a8404405c3b54edc67f10828998fb3b00c174f97facbbeecbf38096143",
+//	})
+//
+// A node that has the key of "orders-*" alone cannot say that it is "billing-1", whatever cluster key it has; which of the nodes called
+// "orders-*" it is, nothing proves. So rules by sabir.FromNodes and [Vouchers] hold by ids, over every transport and brokers, without
+// certificates. Several keys for one pattern are separated by commas, as while one is replaced.
+//
+// To introduce node keys without a stop, give all nodes their NodeKey first, and NodeKeys when all have one. Default: ids are not proven.
+func NodeKeys(keys map[string]string) Option {
+	at := option.Caller()
+	known, err := identity.NewKnown(keys)
+	return once("NodeKeys", at, func(c *joining.Config) {
+		if err != nil {
+			c.Problems = append(c.Problems, fmt.Errorf("%s: cluster.NodeKeys: %w", at, err))
+		}
+		c.NodeKeys = known
+	})
+}
+
 // TLS is the TLS configuration of tls:// links, for both ends: the certificate of this node, the authorities that others'
 // certificates must come from (RootCAs and ClientCAs), and whether they must show one.
 func TLS(config *tls.Config) Option {
 	return once("TLS", option.Caller(), func(c *joining.Config) { c.TLS = config })
 }
 
-// Vouchers names the nodes whose word this one takes for whom a call is made (the principal of package web/auth): by patterns of the
-// names in their certificates, as sabir.FromNodes does. They are the gateways, and the nodes that pass calls of theirs on. A principal that
+// Vouchers names the nodes whose word this one takes for whom a call is made (the principal of package web/auth): by patterns of their
+// proven names, as sabir.FromNodes does. They are the gateways, and the nodes that pass calls of theirs on. A principal that
 // comes from any other node is dropped, so that its call is one of nobody.
 //
-// By default no node vouches where links have certificates. Where all nodes share a key, each could pretend to be any other, and all vouch.
+// By default no node vouches where links have certificates or there are [NodeKeys]. Where all nodes share a key, each could pretend to be any other, and all vouch.
 func Vouchers(patterns ...string) Option {
 	at := option.Caller()
 	return once("Vouchers", at, func(c *joining.Config) {
@@ -111,6 +164,31 @@ func Vouchers(patterns ...string) Option {
 				c.Problems = append(c.Problems, fmt.Errorf("%s: cluster.Vouchers: the pattern %q takes no name", at, p))
 			}
 		}
+	})
+}
+
+// OfferedBy names the nodes from which this one takes a service, by patterns of their proven names, as sabir.FromNodes does. What another node
+// offers under the name, in any version, is left out, with a warning in the log: this node neither calls it there nor sends it events. Nor
+// does another node get events as a member of a group of the name. "*" in the service's name stands for any text.
+//
+//	cluster.OfferedBy("billing", "billing-*")
+//
+// It takes [TLS] with certificates, or [NodeKeys]. It adds up; several for one service add nodes. Default: each node may offer anything.
+func OfferedBy(service string, nodes ...string) Option {
+	at := option.Caller()
+	return function(func(c *joining.Config) {
+		for _, p := range append([]string{service}, nodes...) {
+			if _, err := path.Match(p, ""); err != nil || p == "" {
+				c.Problems = append(c.Problems, fmt.Errorf("%s: cluster.OfferedBy: the pattern %q takes no name", at, p))
+			}
+		}
+		if len(nodes) == 0 {
+			c.Problems = append(c.Problems, fmt.Errorf("%s: cluster.OfferedBy names no nodes for %q", at, service))
+		}
+		if c.OfferedBy == nil {
+			c.OfferedBy = map[string][]string{}
+		}
+		c.OfferedBy[service] = append(c.OfferedBy[service], nodes...)
 	})
 }
 
@@ -124,6 +202,29 @@ func Seeds(addresses ...string) Option {
 // all, its own may be among them. Addresses that do not answer are tried again for as long as the node runs.
 func Members(addresses ...string) Option {
 	return function(func(c *joining.Config) { c.Members = append(c.Members, addresses...) })
+}
+
+// Directory keeps the addresses of nodes, so that they find each other: in etcd ([github.com/sabir-go/sabir/cluster/etcd.Directory]), in Consul
+// ([github.com/sabir-go/sabir/cluster/consul.Directory]), or elsewhere, by an implementation of your own.
+type Directory = joining.Directory
+
+// DirectoryEntry names a node and its address, which a [Directory] tells the others.
+type DirectoryEntry = joining.Entry
+
+// WithDirectory has nodes find each other in a directory, in place of gossip, seeds and members: each enters its address, dials those that it finds, and is taken
+// out when it stops or its lease ends. What is linked stays linked while the directory cannot be reached, or has lost what it knew.
+//
+//	sabir.Join("tcp://10.0.0.5:7700", cluster.KeyFromEnv("KEY"), cluster.WithDirectory(&etcd.Directory{URLs: []string{"http://10.0.0.9:2379"}}))
+//
+// Whoever can write to the directory can have nodes dial an address, and no more than that where there is a [Key] or [TLS]: who listens there must have it too.
+func WithDirectory(d Directory) Option {
+	at := option.Caller()
+	return once("WithDirectory", at, func(c *joining.Config) {
+		if d == nil {
+			c.Problems = append(c.Problems, fmt.Errorf("%s: cluster.WithDirectory was given nil", at))
+		}
+		c.Directory = d
+	})
 }
 
 // Advertise is the host, or host:port, that the other nodes dial, where it is not the one that is listened on: in a

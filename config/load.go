@@ -30,6 +30,7 @@ import (
 	"sync"
 
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -50,6 +51,8 @@ type Config struct {
 	Env []string
 	// File is the file, whose name ends in .yaml, .yml, .toml or .json. Default: what the flag --config or SABIR_CONFIG names, or none.
 	File string
+
+	set map[string]string // see Loaded.Set
 }
 
 // Loaded are the settings that Load has found.
@@ -104,7 +107,7 @@ func Load(c Config) (*Loaded, error) {
 			return nil, fmt.Errorf("config: %w", err)
 		}
 	}
-	if err := errors.Join(l.fromEnv(values), l.fromFlags(flags)); err != nil {
+	if err := errors.Join(l.fromEnv(values), l.fromFlags(flags), l.setAll(tree(c.set), "set")); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	return l, l.check()
@@ -156,6 +159,8 @@ func (s *Settings) useless() error {
 		needs   string
 	}{
 		{!s.Key.None(), "key", s.Join, "join"},
+		{!s.NodeKey.None(), "node_key", s.Join, "join"},
+		{len(s.NodeKeys) > 0, "node_keys", s.Join, "join"},
 		{len(s.Seeds) > 0, "seeds", s.Join, "join"},
 		{s.Advertise != "", "advertise", s.Join, "join"},
 		{!s.HTTP.Key.None(), "http.key", s.HTTP.Address, "http.address"},
@@ -165,6 +170,11 @@ func (s *Settings) useless() error {
 	} {
 		if one.given && one.missing == "" {
 			return fmt.Errorf("%s does nothing without %s", one.name, one.needs)
+		}
+	}
+	for pattern := range s.Policies {
+		if bad := names.PatternFault(pattern); bad != "" {
+			return fmt.Errorf("policies: the pattern %q %s", pattern, bad)
 		}
 	}
 	return nil
@@ -302,7 +312,7 @@ func readSecret(path any) (string, error) {
 type Value struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`  // "(hidden)" for a secret
-	Origin string `json:"origin"` // "flag", "environment", "file …", "code" or "default"
+	Origin string `json:"origin"` // "set", "flag", "environment", "file …", "code" or "default"
 }
 
 // Values lists the settings that have a value, in the order of [Settings], with where each is from. Secrets are hidden, and passwords in

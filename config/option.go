@@ -5,27 +5,25 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/admin"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/gateway"
-	"github.com/sabir-go/sabir/internal/names"
-	"github.com/sabir-go/sabir/policy"
 	"github.com/sabir-go/sabir/telemetry"
 )
 
 // live holds the settings that Reload changes while the node runs.
 type live struct {
-	level slog.LevelVar
-	log   *slog.Logger
+	level    slog.LevelVar
+	log      *slog.Logger
+	policies policies
 }
 
 // Option gives the settings to a node, with the logger of [Loaded.Logger]; the options that they stand for, such as sabir.HTTP and
-// sabir.Logger, cannot be given besides. On SIGHUP the node reads them again and uses those that can change while it runs; the log says
-// which did, and which take a restart.
+// sabir.Logger, cannot be given besides. On SIGHUP the node reads them again and uses those that can change while it runs, which are the level of the log
+// and the policies; the log says which did, and which take a restart. The command sabir config set, the action $config.set, changes them too.
 func (l *Loaded) Option() sabir.NodeOption {
 	s := &l.Settings
 	list := []sabir.NodeOption{sabir.Logger(l.Logger()), sabir.WithExtension(&reloader{loaded: l})}
@@ -35,7 +33,7 @@ func (l *Loaded) Option() sabir.NodeOption {
 		}
 	}
 	add(s.Admin.Metrics, l.metrics)
-	add(len(s.Policies) > 0, func() sabir.NodeOption { return sabir.Use(s.middlewares()...) })
+	add(true, func() sabir.NodeOption { return sabir.Use(l.live.policies.middleware()) })
 	add(s.ID != "", func() sabir.NodeOption { return sabir.NodeID(s.ID) })
 	add(s.Join != "", func() sabir.NodeOption { return sabir.Join(s.Join, s.cluster()...) })
 	add(s.StartTimeout != 0, func() sabir.NodeOption { return sabir.StartTimeout(s.StartTimeout) })
@@ -53,7 +51,7 @@ func (l *Loaded) Logger() *slog.Logger {
 	if l.live != nil {
 		return l.live.log
 	}
-	l.live = &live{}
+	l.live = &live{policies: policies{byPattern: l.Settings.Policies}}
 	l.live.level.Set(levelOf(l.Settings.Log.Level))
 	options := &slog.HandlerOptions{Level: &l.live.level}
 	var handler slog.Handler = slog.NewTextHandler(os.Stderr, options)
@@ -99,6 +97,12 @@ func (s *Settings) cluster() (list []cluster.Option) {
 		keys := strings.Split(string(s.Key.Bytes()), ",")
 		list = append(list, cluster.Key(strings.TrimSpace(keys[0]), keys[1:]...))
 	}
+	if !s.NodeKey.None() {
+		list = append(list, cluster.NodeKey(string(s.NodeKey.Bytes())))
+	}
+	if len(s.NodeKeys) > 0 {
+		list = append(list, cluster.NodeKeys(s.NodeKeys))
+	}
 	if len(s.Seeds) > 0 {
 		list = append(list, cluster.Seeds(s.Seeds...))
 	}
@@ -112,54 +116,6 @@ func (s *Settings) cluster() (list []cluster.Option) {
 		list = append(list, cluster.Advertise(s.Advertise))
 	}
 	return list
-}
-
-// middlewares are the policies, each around the actions that its pattern takes.
-func (s *Settings) middlewares() (list []sabir.Wrapper) {
-	var patterns []string
-	for pattern := range s.Policies {
-		patterns = append(patterns, pattern)
-	}
-	slices.Sort(patterns)
-	for _, pattern := range patterns {
-		list = append(list, matching(pattern, s.Policies[pattern].stack().Middleware()))
-	}
-	return list
-}
-
-func (p Policy) stack() (s policy.Stack) {
-	s.Timeout = p.Timeout
-	if p.Attempts > 0 {
-		s.Retry = &policy.Retry{Attempts: p.Attempts}
-	}
-	if p.Breaker {
-		s.Breaker = &policy.Breaker{}
-	}
-	if p.MaxCalls > 0 {
-		s.Bulkhead = &policy.Bulkhead{MaxCalls: p.MaxCalls}
-	}
-	if p.Rate > 0 {
-		s.RateLimit = &policy.RateLimit{Rate: p.Rate}
-	}
-	return s
-}
-
-// matching puts a middleware around those actions only that the pattern takes. It is decided once for each action.
-func matching(pattern string, m sabir.Middleware) sabir.Middleware {
-	only := func(wrap func(*sabir.Action, sabir.Handler) sabir.Handler) func(*sabir.Action, sabir.Handler) sabir.Handler {
-		if wrap == nil {
-			return nil
-		}
-		return func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-			if names.Match(pattern, a.Name) {
-				return wrap(a, next)
-			}
-			return next
-		}
-	}
-	m.Name += " of " + pattern
-	m.Local, m.Remote, m.Stream = only(m.Local), only(m.Remote), only(m.Stream)
-	return m
 }
 
 // failed is an extension that keeps the node from starting.

@@ -3,7 +3,9 @@ package config_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"strings"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/config"
+	"github.com/sabir-go/sabir/policy"
 	_ "github.com/sabir-go/sabir/transport/tcp"
 	_ "github.com/sabir-go/sabir/web"
 )
@@ -103,7 +106,8 @@ func TestReloadSaysWhatItUsesAndWhatTakesARestart(t *testing.T) {
 	l := load(t, config.Config{File: file})
 	for _, c := range []struct{ text, used, later string }{
 		{"log: {level: warn}\nzone: a\npolicies: {a.*: {timeout: 1s}}", "log.level", ""},
-		{"log: {level: warn}\nzone: b\nkey: abc\njoin: tcp://:1", "", "join key policies.a.*.attempts policies.a.*.breaker policies.a.*.max_calls policies.a.*.rate policies.a.*.timeout zone"},
+		{"log: {level: warn}\nzone: b\nkey: abc\njoin: tcp://:1", "policies.a.*.timeout", "join key zone"},
+		{"log: {level: warn}\nzone: b\npolicies: {a.b: {rate: 3}}", "policies.a.b.rate", "zone"},
 	} {
 		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
@@ -118,5 +122,126 @@ func TestReloadSaysWhatItUsesAndWhatTakesARestart(t *testing.T) {
 	}
 	if _, _, err := l.Reload(); err == nil || l.Settings.Log.Level != "warn" {
 		t.Errorf("%v, and the level is %s", err, l.Settings.Log.Level)
+	}
+}
+
+// slowly is a service whose action takes as long as its caller lets it.
+func slowly() *sabir.Service {
+	s := sabir.NewService("slow")
+	sabir.Handle(s, "wait", func(ctx context.Context, _ sabir.Empty) (sabir.Empty, error) {
+		<-ctx.Done()
+		return sabir.Empty{}, ctx.Err()
+	})
+	sabir.Handle(s, "fail", func(context.Context, sabir.Empty) (sabir.Empty, error) {
+		return sabir.Empty{}, sabir.NewError(sabir.CodeUnavailable, "Down", "it is down")
+	})
+	return s
+}
+
+func call(t *testing.T, node *sabir.Node, action string) error {
+	_, err := sabir.Call[sabir.Empty](t.Context(), node, action, sabir.Empty{}, sabir.WithTimeout(5*time.Second))
+	return err
+}
+
+func TestPoliciesChangeWhileTheNodeRuns(t *testing.T) {
+	address := "tcp://127.0.0.1:0"
+	other := start(t, load(t, config.Config{Defaults: config.Settings{ID: "other", Join: address, Log: config.Log{Level: "error"}}}), slowly())
+	file := write(t, "sabir.yaml", "log: {level: error}")
+	l := load(t, config.Config{File: file, Defaults: config.Settings{ID: "caller", Join: address, Seeds: []string{other.Info().Addr}}})
+	caller := start(t, l)
+	if err := caller.WaitFor(t.Context(), "slow"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		text string
+		want error
+	}{
+		{"policies: {slow.fail: {rate: 0.001}}", sabir.NewError(sabir.CodeUnavailable, "Down", "")}, // the one call that the rate allows
+		{"policies: {slow.fail: {rate: 0.001}, slow.wait: {timeout: 1ms}}", sabir.ErrRateLimited},   // which the change of another pattern leaves as it was
+		{"policies: {slow.wait: {timeout: 1ms}}", sabir.NewError(sabir.CodeUnavailable, "Down", "")},
+	} {
+		if err := os.WriteFile(file, []byte("log: {level: error}\n"+c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := l.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		if err := call(t, caller, "slow.fail"); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.text, err, c.want)
+		}
+	}
+	if err := call(t, caller, "slow.wait"); !errors.Is(err, sabir.ErrDeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAPolicyThatAnActionCannotHaveChangesNothing(t *testing.T) {
+	s := sabir.NewService("shop")
+	sabir.Handle(s, "pay", func(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, nil }, sabir.Use(policy.Breaker{}))
+	l := load(t, config.Config{Defaults: config.Settings{Log: config.Log{Level: "error"}}})
+	start(t, l, s)
+	used, err := l.Set(map[string]string{"policies.shop.pay.timeout": "1s", "log.level": "debug"})
+	if err == nil || !strings.Contains(err.Error(), "outside policy.Breaker") || used != nil || l.Settings.Log.Level != "error" || l.Settings.Policies != nil {
+		t.Errorf("%v %v %+v", used, err, l.Settings)
+	}
+}
+
+func TestSetGivesLiveSettingsAnotherValueUntilItIsEnded(t *testing.T) {
+	file := write(t, "sabir.yaml", "log: {level: error}\npolicies: {slow.*: {timeout: 1h}}")
+	l := load(t, config.Config{File: file, Env: []string{"SABIR_LOG_LEVEL=warn"}})
+	node := start(t, l, slowly())
+	set := func(values map[string]string) []string {
+		t.Helper()
+		used, err := sabir.Call[[]string](t.Context(), node, "$config.set", values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return used
+	}
+	if got := set(map[string]string{"log.level": "debug", "policies.slow.*.timeout": "1ms"}); fmt.Sprint(got) != "[log.level policies.slow.*.timeout]" {
+		t.Errorf("changed %v", got)
+	}
+	if !l.Logger().Enabled(t.Context(), slog.LevelDebug) || !errors.Is(call(t, node, "slow.wait"), sabir.ErrDeadlineExceeded) {
+		t.Error("it was not used")
+	}
+	if _, _, err := l.Reload(); err != nil || l.Settings.Log.Level != "debug" {
+		t.Errorf("after reading again: %s, %v", l.Settings.Log.Level, err)
+	}
+	list, err := sabir.Call[[]config.Value](t.Context(), node, "$config.list", sabir.Empty{})
+	if want := "[{log.level debug set} {policies.slow.*.timeout 1ms set}"; err != nil || !strings.HasPrefix(fmt.Sprint(list), want) {
+		t.Errorf("%v, %v", list, err)
+	}
+	if got := set(map[string]string{"log.level": ""}); fmt.Sprint(got) != "[log.level]" || l.Settings.Log.Level != "warn" {
+		t.Errorf("changed %v, and the level is %s", got, l.Settings.Log.Level)
+	}
+}
+
+func TestSetRefusesWhatItDoesNotKnowOrCannotChange(t *testing.T) {
+	l := load(t, config.Config{Defaults: config.Settings{Log: config.Log{Level: "error"}}})
+	for name, want := range map[string]string{
+		"log.levle": "did you mean log.level?", "lgo.level": "did you mean log?", "policies.a.*.timout": "did you mean policies.a.*.timeout?",
+		"zone": "zone cannot change while the node runs", "log.level": "debug", "max_depth": "whole number",
+	} {
+		if _, err := l.Set(map[string]string{name: "loud"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q in it", name, err, want)
+		}
+	}
+	if _, err := l.Set(map[string]string{"policies.a..timeout": "1s"}); err == nil || !strings.Contains(err.Error(), `the pattern "a."`) {
+		t.Error(err)
+	}
+	if _, err := l.Set(map[string]string{"log.level": ""}); err == nil || !strings.Contains(err.Error(), "nothing to end") {
+		t.Error(err)
+	}
+}
+
+func TestASettingForARateIsARateThatLetsCallsThrough(t *testing.T) {
+	l := load(t, config.Config{Defaults: config.Settings{Log: config.Log{Level: "error"}, Policies: map[string]config.Policy{"slow.*": {Rate: 2}}}})
+	node := start(t, l, slowly())
+	var errs []string
+	for range 3 {
+		errs = append(errs, sabir.AsError(call(t, node, "slow.fail")).Name)
+	}
+	if fmt.Sprint(errs) != "[Down Down RateLimited]" {
+		t.Error(errs)
 	}
 }

@@ -2,6 +2,8 @@ package config
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"strings"
@@ -9,16 +11,82 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// Reload reads the settings again from where they were read, and uses those that can change while the node runs, which is the level of the log.
+// Reload reads the settings again from where they were read, and uses those that can change while the node runs: the level of the log, and the policies.
 // It returns the names of those that changed and are in use, and of those that changed and take a restart. On an error nothing changes.
 func (l *Loaded) Reload() (used, later []string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.reload(l.config)
+}
+
+// Set gives settings another value until the process ends, in place of what the flags, the environment, the file and the code say. Names and values are those of flags:
+// "log.level" and "debug", "policies.users.*.timeout" and "2s". The value "" ends what Set gave before. A name that does not exist, and one of
+// a setting that takes a restart, is an error, and nothing changes then. It returns the names of the settings that have changed.
+func (l *Loaded) Set(values map[string]string) (used []string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	again := l.config
+	again.set = maps.Clone(l.config.set)
+	for name, value := range values {
+		if value == "" {
+			if _, had := again.set[name]; !had {
+				return nil, fmt.Errorf("config: set: %s was not set while the node runs, so there is nothing to end", name)
+			}
+			delete(again.set, name)
+			continue
+		}
+		if again.set == nil {
+			again.set = map[string]string{}
+		}
+		again.set[name] = value
+	}
+	used, _, err = l.reload(again)
+	if err == nil {
+		l.config.set = again.set
+	}
+	return used, err
+}
+
+// tree makes a document of what Set has, as a file would have it. A pattern has dots too, so the name of what it is for ends at the last one.
+func tree(set map[string]string) map[string]any {
+	root := map[string]any{}
+	for name, value := range set {
+		parts := strings.Split(name, ".")
+		if last := len(parts) - 1; parts[0] == "policies" && last > 1 {
+			parts = []string{parts[0], strings.Join(parts[1:last], "."), parts[last]}
+		}
+		at := root
+		for _, part := range parts[:len(parts)-1] {
+			below, ok := at[part].(map[string]any)
+			if !ok {
+				below = map[string]any{}
+				at[part] = below
+			}
+			at = below
+		}
+		at[parts[len(parts)-1]] = value
+	}
+	return root
+}
+
+// onlyLive is the error of what Set was given and takes a restart.
+func (l *Loaded) onlyLive(set map[string]string) error {
+	for _, one := range l.leaves() {
+		if _, given := set[one.path]; given && one.field.Tag.Get("live") == "" {
+			return fmt.Errorf("config: set: %s cannot change while the node runs: the level of the log and the policies can", one.path)
+		}
+	}
+	return nil
+}
+
+func (l *Loaded) reload(again Config) (used, later []string, err error) {
 	if again.App != nil { // which the program reads, so that it stays as it is
 		again.App = l.app.Interface()
 	}
 	now, err := Load(again)
+	if err == nil {
+		err = now.onlyLive(again.set)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -26,23 +94,36 @@ func (l *Loaded) Reload() (used, later []string, err error) {
 	for _, one := range l.leaves() {
 		before[one.path] = one
 	}
-	for _, one := range now.leaves() {
-		old, had := before[one.path]
-		delete(before, one.path)
-		switch {
-		case had && same(old, one):
-		case one.field.Tag.Get("live") != "":
+	note := func(one leaf) {
+		if one.field.Tag.Get("live") != "" {
 			used = append(used, one.path)
-		default:
+		} else {
 			later = append(later, one.path)
 		}
 	}
-	for path := range before { // an entry of a map that is gone
-		later = append(later, path)
+	for _, one := range now.leaves() {
+		old, had := before[one.path]
+		delete(before, one.path)
+		if !had && !one.value.IsZero() || had && !same(old, one) {
+			note(one)
+		}
+	}
+	for _, one := range before { // entries of a map that are gone
+		if !one.value.IsZero() {
+			note(one)
+		}
 	}
 	l.Logger()
-	l.Settings.Log.Level = now.Settings.Log.Level
+	if err := l.live.policies.change(now.Settings.Policies); err != nil {
+		return nil, nil, fmt.Errorf("config: %w", err)
+	}
 	l.live.level.Set(levelOf(now.Settings.Log.Level))
+	l.Settings.Log.Level, l.Settings.Policies = now.Settings.Log.Level, now.Settings.Policies
+	for _, one := range now.leaves() {
+		if one.field.Tag.Get("live") != "" {
+			l.origins[one.path] = now.origins[one.path]
+		}
+	}
 	return sorted(used), sorted(later), nil
 }
 
@@ -53,9 +134,10 @@ func same(a, b leaf) bool {
 	return reflect.DeepEqual(a.value.Interface(), b.value.Interface())
 }
 
-// reloader reads the settings again when the process gets the signal for it.
+// reloader reads the settings again when the process gets the signal for it, and changes them for operators.
 type reloader struct {
 	loaded  *Loaded
+	node    *sabir.Node
 	signals chan os.Signal
 	ended   chan struct{}
 }
@@ -65,7 +147,7 @@ func (r *reloader) Name() string { return "config" }
 
 // Start implements sabir.Extension.
 func (r *reloader) Start(_ context.Context, n *sabir.Node) error {
-	r.signals, r.ended = make(chan os.Signal, 1), make(chan struct{})
+	r.node, r.signals, r.ended = n, make(chan os.Signal, 1), make(chan struct{})
 	notify(r.signals)
 	go func() {
 		defer close(r.ended)
@@ -74,6 +156,27 @@ func (r *reloader) Start(_ context.Context, n *sabir.Node) error {
 		}
 	}()
 	return nil
+}
+
+// Services offers what the command sabir config set asks for.
+func (r *reloader) Services() []sabir.Servable {
+	s := sabir.NewService("$config", sabir.Doc("the settings of this node"))
+	sabir.Handle(s, "set", r.set, sabir.ClusterOnly(), sabir.Doc("gives settings other values until the node stops, and returns the names of those that changed"))
+	sabir.Handle(s, "list", func(context.Context, sabir.Empty) ([]Value, error) {
+		r.loaded.mu.Lock()
+		defer r.loaded.mu.Unlock()
+		return r.loaded.Values(), nil
+	}, sabir.ClusterOnly(), sabir.Idempotent(), sabir.Doc("lists the settings with where each is from, without secrets"))
+	return []sabir.Servable{s}
+}
+
+func (r *reloader) set(_ context.Context, values map[string]string) ([]string, error) {
+	used, err := r.loaded.Set(values)
+	if err != nil {
+		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadOption.Name, "%w", err)
+	}
+	r.node.Log().Info("configuration was set by an operator, until the node stops", "node", r.node.ID(), "changed", strings.Join(used, ","))
+	return used, nil
 }
 
 func (r *reloader) reload(n *sabir.Node) {

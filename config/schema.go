@@ -46,8 +46,7 @@ func schemaOf(t reflect.Type, doc string) map[string]any {
 		s["additionalProperties"] = schemaOf(t.Elem(), "")
 	case kindOf(t) == "object":
 		properties := map[string]any{}
-		for i := range t.NumField() {
-			f := t.Field(i)
+		for f := range t.Fields() {
 			name := nameOf(f)
 			if name == "" {
 				continue

@@ -9,12 +9,14 @@ import (
 // Settings has a field for each setting of a node that an operator may decide. A setting that is not given keeps the default of the option of NewNode or
 // Join that it stands for.
 type Settings struct {
-	ID     string            `json:"id" doc:"The name of the node. Default: made of the host's and the process's."`
-	Join   string            `json:"join" doc:"The address by which the node joins its cluster, such as tcp://0.0.0.0:7700. Default: none, which is a node alone."`
-	Key    Secret            `json:"key" doc:"The secret that the nodes of the cluster share; a second one, after a comma, is accepted too."`
-	Seeds  []string          `json:"seeds" doc:"Addresses of nodes that are asked for the others, such as tcp://shop-nodes:7700; a DNS name may have the addresses of all."`
-	Zone   string            `json:"zone" doc:"Where the node is; calls prefer nodes of the same zone."`
-	Labels map[string]string `json:"labels" doc:"What tells this node from others, for balancing and listings."`
+	ID       string            `json:"id" doc:"The name of the node. Default: made of the host's and the process's."`
+	Join     string            `json:"join" doc:"The address by which the node joins its cluster, such as tcp://0.0.0.0:7700. Default: none, which is a node alone."`
+	Key      Secret            `json:"key" doc:"The secret that the nodes of the cluster share; a second one, after a comma, is accepted too."`
+	NodeKey  Secret            `json:"node_key" doc:"The private key by which the node proves its id; sabir pubkey prints its public key."`
+	NodeKeys map[string]string `json:"node_keys" doc:"Public keys of nodes by patterns of their ids, such as orders-*. With them each other node has to prove its id."`
+	Seeds    []string          `json:"seeds" doc:"Addresses of nodes that are asked for the others, such as tcp://shop-nodes:7700; a DNS name may have the addresses of all."`
+	Zone     string            `json:"zone" doc:"Where the node is; calls prefer nodes of the same zone."`
+	Labels   map[string]string `json:"labels" doc:"What tells this node from others, for balancing and listings."`
 	// Advertise is the host under which other nodes reach this one, where the host of Join is that of all addresses.
 	Advertise string `json:"advertise" doc:"The host under which other nodes reach this one."`
 
@@ -26,8 +28,8 @@ type Settings struct {
 	Admin Admin `json:"admin" doc:"The address for operators: probes, metrics and profiles."`
 	Log   Log   `json:"log" doc:"The log of the node."`
 	// Policies go around the calls of the actions that a pattern takes, in the order of policy.Stack. All patterns that take an action count,
-	// in the order of their names.
-	Policies map[string]Policy `json:"policies" doc:"Policies by pattern of action names, such as users.*"`
+	// in the order of their names. They can change while the node runs.
+	Policies map[string]Policy `json:"policies" doc:"Policies by pattern of action names, such as users.*. They can change while the node runs."`
 }
 
 // HTTP is the HTTP side for callers; see sabir.HTTP.
@@ -52,11 +54,11 @@ type Log struct {
 
 // Policy is the policies of the actions that a pattern takes; see package policy.
 type Policy struct {
-	Timeout  time.Duration `json:"timeout" doc:"The longest time that a call may take."`
-	Attempts int           `json:"attempts" doc:"How often a call is tried in all, where it may be repeated." validate:"min=0"`
-	Breaker  bool          `json:"breaker" doc:"Stops calling for a while where most calls fail."`
-	MaxCalls int           `json:"max_calls" doc:"How many calls of an action may run at once; others wait a moment, and are then refused." validate:"min=0"`
-	Rate     float64       `json:"rate" doc:"How many calls of an action a second are taken." validate:"min=0"`
+	Timeout  time.Duration `json:"timeout" doc:"The longest time that a call may take." live:"yes"`
+	Attempts int           `json:"attempts" doc:"How often a call is tried in all, where it may be repeated." validate:"min=0" live:"yes"`
+	Breaker  bool          `json:"breaker" doc:"Stops calling for a while where most calls fail." live:"yes"`
+	MaxCalls int           `json:"max_calls" doc:"How many calls of an action may run at once; others wait a moment, and are then refused." validate:"min=0" live:"yes"`
+	Rate     float64       `json:"rate" doc:"How many calls of an action a second are taken." validate:"min=0" live:"yes"`
 }
 
 // Secret is a key or a password. It does not show where settings are printed, logged or written as JSON.

@@ -17,6 +17,8 @@ import (
 	"github.com/sabir-go/sabir/channel"
 	_ "github.com/sabir-go/sabir/channel/mem"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/cluster/consul"
+	"github.com/sabir-go/sabir/cluster/etcd"
 	"github.com/sabir-go/sabir/policy"
 	"github.com/sabir-go/sabir/policy/rediscache"
 	"github.com/sabir-go/sabir/transport/tcp"
@@ -59,6 +61,15 @@ type Line struct {
 
 type OrderEvent struct {
 	ID int `json:"id"`
+}
+
+func TestBufferLimitsOfTheGuide(t *testing.T) {
+	// doc: buffer-limits
+	node := sabir.NewNode(sabir.BufferLimits(256<<20, 64<<20)) // bytes in the whole node, and of one connection
+	// end
+	if err := errors.Join(node.Start(t.Context()), node.Stop(t.Context())); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestServicesOfTheGuide(t *testing.T) {
@@ -178,6 +189,22 @@ func TestContractsOfTheGuide(t *testing.T) {
 	if err != nil || user.ID != "u-2" || left.Left != 5 || mails != 1 {
 		t.Errorf("%+v, %+v, %d mails, %v", user, left, mails, err)
 	}
+	// doc: send
+	err = Get.Send(ctx, node, GetUser{ID: "u-3"}, sabir.WithTimeout(time.Second)) // returns at once
+	// end
+	if err != nil {
+		t.Error(err)
+	}
+	least := func(a, b Stock) Stock { return Stock{min(a.Left, b.Left)} }
+	// doc: call-each
+	for left, err := range Left.CallEach(ctx, node, Item{"lamp"}) { // of every node, as the answers come
+		t.Log(left, err)
+	}
+	fewest, err := Left.CallMerged(ctx, node, Item{"lamp"}, least, sabir.Quorum(1)) // one answer made of all, or of so many
+	// end
+	if err != nil || fewest.Left != 5 {
+		t.Errorf("%+v, %v", fewest, err)
+	}
 }
 
 func allowed(refund func(context.Context, OrderEvent) (sabir.Empty, error)) *sabir.Service {
@@ -233,6 +260,7 @@ type PriceOf struct {
 func TestPoliciesOfTheGuide(t *testing.T) {
 	shop := sabir.NewService("shop")
 	price := func(context.Context, PriceOf) (ItemPrice, error) { return ItemPrice{500}, nil }
+	send := func(context.Context, string) error { return nil }
 	// doc: policies
 	prices := &policy.Cache{MaxEntries: 50_000}
 
@@ -270,6 +298,16 @@ func TestPoliciesOfTheGuide(t *testing.T) {
 	guarded := getItem.With(policy.Timeout(time.Second), policy.Breaker{}) // once; calls through it are guarded
 	// end
 	_ = guarded
+	screen := sabir.NewService("screen")
+	draw := func(context.Context, ItemPrice) error { return nil }
+	reindex := func(context.Context, PriceOf) error { return nil }
+	byItem := func(e *sabir.Event) string { return e.Payload().(*PriceOf).Item }
+	// doc: policies-events
+	sabir.On(screen, "price.*", draw, sabir.Use(policy.Throttle{Every: 100 * time.Millisecond}, policy.Timeout(time.Second)))
+	sabir.On(screen, "item.changed", reindex, sabir.Use(policy.Debounce{Wait: time.Second, Key: byItem}))
+
+	mails.ConsumeWith(screen, channel.Consumer{Use: []sabir.Wrapper{policy.Throttle{Every: time.Second}}}, send)
+	// end
 	// doc: breaker-states
 	var states policy.BreakerStates
 	sabir.Handle(shop, "pay", price, sabir.Use(policy.Breaker{States: &states}))
@@ -455,6 +493,13 @@ func joins(ctx context.Context, greeter *sabir.Service, address, user string) er
 	embedded := sabir.Join("nats://embedded") // a real NATS server inside the process: several processes of one machine form a NATS cluster
 	// end
 
+	// doc: join-directory
+	inEtcd := sabir.Join("tcp://10.0.0.5:7700", cluster.Key(os.Getenv("SABIR_KEY")),
+		cluster.WithDirectory(&etcd.Directory{URLs: []string{"http://10.0.0.9:2379", "http://10.0.0.10:2379"}}))
+	inConsul := sabir.Join("tcp://10.0.0.5:7700", cluster.Key(os.Getenv("SABIR_KEY")),
+		cluster.WithDirectory(&consul.Directory{})) // by the agent of this machine
+	// end
+
 	// doc: balance
 	balanced := sabir.NewNode(sabir.Join(address),
 		sabir.PreferLocal(false),                  // share calls with other nodes even where this one could answer
@@ -473,7 +518,7 @@ func joins(ctx context.Context, greeter *sabir.Service, address, user string) er
 	// doc: retry
 	retrying := sabir.NewNode(sabir.Join(address), sabir.Use(policy.Retry{}, policy.Timeout(time.Second)))
 	// end
-	_, _, _, _, _, _, _ = several, secured, broker, embedded, balanced, report, retrying
+	_, _, _, _, _, _, _, _, _ = several, secured, broker, embedded, inEtcd, inConsul, balanced, report, retrying
 	return err
 }
 

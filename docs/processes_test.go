@@ -514,11 +514,11 @@ func Example_poolsAndJobs() {
 	var handler http.Handler = meta.Handler(system, site) // each request is a call of one of the eight
 	// end
 
-	jobs, err := cron.Start(system)
+	// doc: pools-jobs-sockets-2
+	jobs, err := cron.Start(system) // the scheduler, a process
 	if err != nil {
 		log.Fatal(err)
 	}
-	// doc: pools-jobs-sockets-2
 	err = cron.Add(ctx, system, jobs, cron.Job{Name: "count", Spec: "30 6 * * MON-FRI", Do: cron.Send(actor.Name{Name: "visits"}, Add{1})})
 	// end
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"go/printer"
 	"go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -173,8 +174,22 @@ func defaults(t *testing.T) string {
 	return b.String()
 }
 
+// packages is a table of all public packages with what to import.
+func packages(t *testing.T) string {
+	var b strings.Builder
+	b.WriteString("# Packages\n\nThe guides call a package by its last word: `auth.JWT` is of `github.com/sabir-go/sabir/web/auth`. A program has what it imports, and no more.\n" +
+		"This page is made of doc comments (`go test ./docs -run TestTheReference -update`); a test compares it with the code.\n\n| import | |\n|---|---|\n")
+	for _, folder := range described(t) {
+		p, _ := parsePackage(t, folder)
+		text, _, _ := strings.Cut(strings.TrimPrefix(p.Doc, "Package "+p.Name+" "), "\n\n") // what follows may be code
+		text = strings.TrimSuffix(strings.TrimSuffix(firstSentence(p, text), "."), ":")
+		fmt.Fprintf(&b, "| `%s` | %s |\n", path.Join("github.com/sabir-go/sabir", folder), text)
+	}
+	return b.String()
+}
+
 func TestTheReferenceIsWhatTheCodeSays(t *testing.T) {
-	for page, text := range map[string]string{"reference/options.md": options(t), "reference/defaults.md": defaults(t)} {
+	for page, text := range map[string]string{"reference/options.md": options(t), "reference/defaults.md": defaults(t), "reference/packages.md": packages(t)} {
 		if *update {
 			if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
 				t.Fatal(err)

@@ -18,7 +18,8 @@ import (
 // The name is that of a region of the file, between the comments "doc: service" and "end"; without a name it is the whole file,
 // from its package clause on. The file is a test, or a program that has one, so the code of a page compiles, is formatted and
 // runs. A script (docs/testdata/*.sh) is run by TestTheScriptsOfThePagesPrintWhatThePagesShow, and a block of the language text that names
-// the region of a script is what the region printed. "go fragment" marks what cannot be code of its own: a signature, a tag.
+// the region of a script is what the region printed. "sh commands" marks lines that call sabir, which a
+// test of cmd/sabir reads. "go fragment" marks what cannot be code of its own: a signature, a tag.
 
 // needSource is the languages whose blocks are code that can be wrong. Others are drawings, layouts of bytes, and settings of brokers that a
 // test of their own reads.
@@ -167,6 +168,8 @@ func TestEveryBlockOfCodeComesFromATest(t *testing.T) {
 				t.Errorf("%s: say the language of this block; text, where it has none", b.where())
 			}
 			switch path, _, _ := strings.Cut(b.source, "#"); {
+			case b.source == "commands" && b.language == "sh":
+				count["commands of sabir"]++ // read by TestTheCommandsOnThePagesCanBeMeant of cmd/sabir
 			case b.source == "fragment":
 				count["fragments"]++
 			case b.source != "" && b.language == "text":

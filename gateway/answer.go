@@ -21,9 +21,10 @@ type Answer interface {
 	SetTrailer(name, value string) error
 }
 
-// WithAnswer returns a context whose handlers' headers and trailers a takes.
+// WithAnswer returns a context whose handlers' headers and trailers a takes. A handler that calls with it gets those of handlers on its own
+// node and of foreign servers.
 func WithAnswer(ctx context.Context, a Answer) context.Context {
-	return context.WithValue(ctx, answer.Key{}, a)
+	return context.WithValue(ctx, answer.Key{}, &answer.Given{Taker: a})
 }
 
 // CheckHeader returns what is wrong with the name of a header, or with its value, as HTTP has them (RFC 9110, section 5).

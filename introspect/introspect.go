@@ -156,11 +156,21 @@ type Action struct {
 	Description string     `json:"description,omitempty"`
 	Visibility  Visibility `json:"visibility"`
 	Stream      bool       `json:"stream,omitempty"`
+	Shape       Shape      `json:"shape,omitempty"` // of a stream; "" for one with any number of values both ways
 	Inline      bool       `json:"inline,omitempty"`
 	In          string     `json:"in"`              // Go type
 	Out         string     `json:"out"`             // Go type
 	Nodes       []string   `json:"nodes,omitempty"` // of an action of other nodes: those that offer it
 }
+
+// Shape says in which direction a stream has one value only.
+type Shape string
+
+// The shapes of streams; "" is any number of values both ways.
+const (
+	ServerStream Shape = "server" // one value comes in
+	ClientStream Shape = "client" // one value goes out
+)
 
 // Reachable is an address that a node answers over HTTP: $node.http lists them, by path.
 type Reachable struct {

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sabir-go/sabir/lab/overload"
+	"github.com/sabir-go/sabir/lab/scale"
 )
 
 func main() {
@@ -40,6 +41,6 @@ A report is called a seed; each has tables, whose rows are the contenders. "lab 
   go run -C lab . run --quick --seed go-micro`,
 		SilenceUsage: true,
 	}
-	root.AddCommand(listCommand(), runCommand(), reportCommand(), compareCommand(), overload.Command())
+	root.AddCommand(listCommand(), runCommand(), reportCommand(), compareCommand(), overload.Command(), scale.Command())
 	return root
 }

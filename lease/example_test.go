@@ -115,13 +115,13 @@ func Example_cron() {
 	defer st.Close()
 	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
-	jobs, err := cron.Start(system)
+	done := make(chan struct{})
+	// doc: cron
+	jobs, err := cron.Start(system) // the scheduler
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	done := make(chan struct{})
-	// doc: cron
 	err = cron.Add(ctx, system, jobs, cron.Job{
 		Name:  "report",
 		Every: 10 * time.Millisecond,

@@ -31,7 +31,7 @@ const kind = "sabir.lease"
 var (
 	// ErrNoStore: the leases were made without a store. Give [New] the one that all nodes share.
 	ErrNoStore = sabir.NewError(sabir.CodeFailedPrecondition, "NoLeaseStore",
-		"leases need a store that all nodes share: open one with store.Open(ctx, \"nats://…\" or \"redis://…\"), and give it to lease.New")
+		"leases need a store that all nodes share: open one with store.Open(ctx, \"nats://…\", \"redis://…\" or \"kubernetes://\"), and give it to lease.New")
 	// ErrLost: the lease is not held any more. Another process may hold it.
 	ErrLost = sabir.NewError(sabir.CodeUnavailable, "LeaseLost", "the lease is not held any more")
 	// ErrBadLease: the name, the value or the time of a lease is not allowed, or its record in the store cannot be read.

@@ -17,16 +17,9 @@ import (
 // The clients of the SDK for TypeScript, of both generations: the versions are in testdata/clients/package.json.
 func TestTheClientsForTypeScriptGetWhatTheyAskFor(t *testing.T) {
 	brokers.Long(t)
-	npm, node := brokers.Program(t, "npm", "npm"), brokers.Program(t, "node", "nodejs")
+	node := brokers.Program(t, "node", "nodejs")
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "clients"))); err != nil {
-		t.Fatal(err)
-	}
-	install := exec.CommandContext(t.Context(), npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	install.Dir = dir
-	if out, err := install.CombinedOutput(); err != nil {
-		brokers.NotTested(t, "npm could not install the clients; is the network there? %v\n%s", err, out)
-	}
+	brokers.NodeModules(t, filepath.Join("testdata", "clients"), dir)
 	const want = `{"tools":["counter_run","orders_buy","orders_count","orders_create","orders_echo","orders_fail","orders_get","orders_list","orders_panic","orders_remove","waiting_wait"],` +
 		`"get":{"id":"o-1","items":[{"sku":"apple","count":2}]},"list":{"result":[{"id":"o-1"},{"id":"o-2"}]},"echo":{"result":{"deep":[true,null]}},` +
 		`"broken":{"isError":true,"text":"the input of orders.get is not valid: id: id must be one of [o-1 o-2 o-3 none]"},"unknown":-32602,` +

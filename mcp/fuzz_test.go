@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sabir-go/sabir/internal/subrequest"
 )
 
 // What is read of a message before the SDK reads it is what the SDK will find, and no message ends the process.
@@ -32,8 +34,9 @@ func FuzzEventsOfStreams(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, size int) {
 		read := func(size int) *streamed {
 			v := &streamed{received: func([]byte) {}, full: func() {}}
+			events := subrequest.Events{Take: v.take}
 			for part := range slices.Chunk([]byte(text), max(1, size)) {
-				v.write(part)
+				events.Write(part)
 			}
 			return v
 		}

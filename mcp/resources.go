@@ -14,6 +14,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/route"
+	"github.com/sabir-go/sabir/internal/subrequest"
 )
 
 // resource is a route with GET of an action, whose values of the path are those of the URI.
@@ -138,21 +139,21 @@ func (s *server) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (
 	if found == nil || from == nil {
 		return nil, sdk.ResourceNotFoundError(r.Params.URI)
 	}
-	request, done := request(ctx, from, http.MethodGet, path, nil)
+	request, done := subrequest.New(ctx, from, http.MethodGet, path, nil)
 	defer done()
 	request.Header.Set("Accept", "application/json")
-	a := s.do(request, nil)
-	if p := a.problem(); p != nil {
+	a := subrequest.Do(s.site.Handler, request, nil)
+	if p := a.Problem(); p != nil {
 		return nil, readError(r.Params.URI, p)
 	}
-	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: a.header.Get("Content-Type"), Text: string(a.body)}}}, nil
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: a.Header().Get("Content-Type"), Text: string(a.Body)}}}, nil
 }
 
 // codeServer is the first of the codes that JSON-RPC leaves to servers.
 const codeServer = -32000
 
 // readError is the error of an action as JSON-RPC has it.
-func readError(uri string, p *problem) error {
+func readError(uri string, p *subrequest.Problem) error {
 	e := &jsonrpc.Error{Code: codeServer, Message: p.Message}
 	switch p.Code {
 	case "NotFound":

@@ -32,14 +32,24 @@ func (s *toolSchema) MarshalJSON() ([]byte, error) {
 	return append(append(text, defs...), '}'), nil
 }
 
-// schemaOf makes the schema of a tool's input or output. What is no object is wrapped in one, as its member of the given name, since both
+// inputSchema makes the schema of a tool's input, with its rules; it is an object, as by [copier.root].
+func inputSchema(s *schema.Schema, types map[string]*schema.Schema) (made *toolSchema, wrapped bool) {
+	return copier{types: types, defs: make(map[string]*schema.Schema)}.root(s, inputMember)
+}
+
+// outputSchema makes the schema of a tool's answer. It has the types only: a node checks the rules of what comes in, not of what handlers
+// answer, and clients that check answers (the SDK for Python does) would take one that breaks a rule for a failure of the tool.
+func outputSchema(s *schema.Schema, types map[string]*schema.Schema) (made *toolSchema, wrapped bool) {
+	return copier{types: types, defs: make(map[string]*schema.Schema), unchecked: true}.root(s, resultMember)
+}
+
+// root makes a schema of a tool's input or output. What is no object is wrapped in one, as its member of the given name, since both
 // have to be objects. nil is the schema of nothing.
-func schemaOf(s *schema.Schema, types map[string]*schema.Schema, member string) (made *toolSchema, wrapped bool) {
+func (t copier) root(s *schema.Schema, member string) (made *toolSchema, wrapped bool) {
 	if s == nil {
 		return &toolSchema{Schema: schema.Schema{Type: schema.Types{"object"}}}, false
 	}
-	root := resolve(s, types) // a client looks for the type at the root
-	t := copier{types: types, defs: make(map[string]*schema.Schema)}
+	root := resolve(s, t.types) // a client looks for the type at the root
 	if root == nil || !slices.Equal(root.Type, schema.Types{"object"}) {
 		made = &toolSchema{Schema: *object(schema.Property{Name: member, Schema: t.copy(s)})}
 		made.Defs = t.defs
@@ -58,7 +68,7 @@ func streamSchema(value *schema.Schema, types map[string]*schema.Schema) *toolSc
 	if value == nil {
 		value = &schema.Schema{Type: schema.Types{"object"}}
 	}
-	t := copier{types: types, defs: make(map[string]*schema.Schema)}
+	t := copier{types: types, defs: make(map[string]*schema.Schema), unchecked: true}
 	root := object(schema.Property{Name: "values", Schema: &schema.Schema{Type: schema.Types{"array"}, Items: t.copy(value)}},
 		schema.Property{Name: "truncated", Schema: &schema.Schema{Type: schema.Types{"boolean"}, Description: "the stream had more values, which were not waited for"}})
 	root.Required = []string{"values"}
@@ -83,13 +93,17 @@ func typeName(ref string) string {
 
 // copier copies schemas and the types that they refer to, without what only Sabir's own clients read.
 type copier struct {
-	types map[string]*schema.Schema
-	defs  map[string]*schema.Schema
+	types     map[string]*schema.Schema
+	defs      map[string]*schema.Schema
+	unchecked bool // values are not checked: the copies have no rules
 }
 
 // knownFormats are the formats that validators of JSON Schema know; they warn of others.
 var knownFormats = map[string]bool{"date-time": true, "date": true, "time": true, "duration": true, "email": true, "hostname": true, "ipv4": true, "ipv6": true,
 	"uri": true, "uri-reference": true, "uuid": true, "regex": true, "json-pointer": true, "int32": true, "int64": true, "float": true, "double": true}
+
+// typeFormats are those that come from a Go type and not from a rule.
+var typeFormats = map[string]bool{"date-time": true, "int32": true, "int64": true, "float": true, "double": true}
 
 func (t copier) copy(s *schema.Schema) *schema.Schema {
 	if s == nil {
@@ -100,17 +114,30 @@ func (t copier) copy(s *schema.Schema) *schema.Schema {
 	if !knownFormats[c.Format] {
 		c.Format = ""
 	}
+	if t.unchecked {
+		dropRules(&c)
+	}
 	if c.Ref != "" {
 		t.refer(typeName(c.Ref))
 	}
 	c.AnyOf, c.AllOf = t.copyAll(s.AnyOf), t.copyAll(s.AllOf)
-	c.Not, c.Items = t.copy(s.Not), t.copy(s.Items)
-	c.AdditionalProperties, c.PropertyNames = t.copy(s.AdditionalProperties), t.copy(s.PropertyNames)
+	c.Not, c.Items = t.copy(c.Not), t.copy(s.Items)
+	c.AdditionalProperties, c.PropertyNames = t.copy(s.AdditionalProperties), t.copy(c.PropertyNames)
 	c.Properties = nil
 	for _, p := range s.Properties {
 		c.Properties = append(c.Properties, schema.Property{Name: p.Name, Schema: t.copy(p.Schema)})
 	}
 	return &c
+}
+
+// dropRules takes from a schema what rules of `validate` tags say, and leaves what the Go type and its codec make certain.
+func dropRules(s *schema.Schema) {
+	if !typeFormats[s.Format] {
+		s.Format = ""
+	}
+	s.Enum, s.Const, s.Not, s.PropertyNames, s.Pattern, s.UniqueItems = nil, nil, nil, nil, "", false
+	s.MinProperties, s.MaxProperties, s.MinItems, s.MaxItems, s.MinLength, s.MaxLength = nil, nil, nil, nil, nil, nil
+	s.Minimum, s.Maximum, s.ExclusiveMinimum, s.ExclusiveMaximum = nil, nil, nil, nil
 }
 
 func (t copier) copyAll(list []schema.Schema) (copied []schema.Schema) {

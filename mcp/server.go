@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"sync"
@@ -231,7 +230,7 @@ func (s *server) catchPanics(next sdk.MethodHandler) sdk.MethodHandler {
 			if returned {
 				return
 			}
-			s.site.Node.Log().Error("mcp panicked", "method", method, slog.Any("panic", recover()), "stack", string(debug.Stack()))
+			s.site.Node.Log().Error("mcp panicked", "method", method, "panic", recover(), "stack", string(debug.Stack()))
 			result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error; the node's log tells more"}
 		}()
 		result, err = next(ctx, method, req)

@@ -65,6 +65,25 @@ func TestTheValuesOfAStreamAreProgressAndTheAnswerHasThemAll(t *testing.T) {
 	}
 }
 
+func TestTheAnswerOfAClientStreamIsItsOneValue(t *testing.T) {
+	service := sabir.NewService("counter")
+	sabir.HandleStream(service, "sum", func(_ context.Context, s *sabir.Stream[countTo, countTo]) error {
+		sum := countTo{}
+		for in, err := range s.All() {
+			if err != nil {
+				return err
+			}
+			sum.N += in.N
+		}
+		return s.Send(sum)
+	}, sabir.ClientStream())
+	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Tools("**")))
+	session := connect(t, base+"/mcp", withoutSessions, nil)
+	if result, texts := callTool(t, session, "counter_sum", map[string]any{"n": 3}); result.IsError || texts[0] != `{"n":3}` {
+		t.Errorf("%q", texts)
+	}
+}
+
 func TestAStreamThatFailsIsAnErrorForTheModel(t *testing.T) {
 	service, _ := counter()
 	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Tools("**")))

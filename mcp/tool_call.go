@@ -8,6 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sabir-go/sabir/internal/subrequest"
 )
 
 // call calls the action of a tool.
@@ -18,19 +20,19 @@ func (s *server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 	}
 	input, err := t.arguments(r.Params.Arguments)
 	if err != nil {
-		return failed(&problem{Code: "InvalidArgument", Name: "BadInput", Message: err.Error()}), nil
+		return failed(&subrequest.Problem{Code: "InvalidArgument", Name: "BadInput", Message: err.Error()}), nil
 	}
-	if t.action.Stream {
+	if t.action.Many() {
 		return s.stream(ctx, r, t, from, input), nil
 	}
-	request, done := request(ctx, from, http.MethodPost, t.action.Path, input)
+	request, done := subrequest.New(ctx, from, http.MethodPost, t.action.Path, input)
 	defer done()
 	request.Header.Set("Accept", "application/json")
-	a := s.do(request, nil)
-	if p := a.problem(); p != nil {
+	a := subrequest.Do(s.site.Handler, request, nil)
+	if p := a.Problem(); p != nil {
 		return failed(p), nil
 	}
-	return t.answer(a.body), nil
+	return t.answer(a.Body), nil
 }
 
 // arguments makes the action's input of the arguments of a call.
@@ -58,7 +60,7 @@ func (t *tool) answer(output []byte) *sdk.CallToolResult {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "done"}}}
 	}
 	if !json.Valid(output) {
-		return failed(&problem{Code: "Internal", Name: "BadOutput", Message: t.action.Name + " has answered something that is not JSON"})
+		return failed(&subrequest.Problem{Code: "Internal", Name: "BadOutput", Message: t.action.Name + " has answered something that is not JSON"})
 	}
 	if t.result {
 		output = slices.Concat([]byte(`{"`+resultMember+`":`), output, []byte("}"))
@@ -78,10 +80,10 @@ type details struct {
 	Data      json.RawMessage `json:"data,omitempty"`
 }
 
-func detailsOf(p *problem) details { return details{p.Name, p.Code, p.Retryable, p.Data} }
+func detailsOf(p *subrequest.Problem) details { return details{p.Name, p.Code, p.Retryable, p.Data} }
 
 // failed is the result of a call that has failed: first the message for a model, then what else the error has, as JSON.
-func failed(p *problem) *sdk.CallToolResult {
+func failed(p *subrequest.Problem) *sdk.CallToolResult {
 	result := &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: p.Message}}}
 	if text, err := json.Marshal(detailsOf(p)); err == nil {
 		result.Content = append(result.Content, &sdk.TextContent{Text: string(text)})

@@ -38,16 +38,16 @@ func toolName(action string) string { return strings.ReplaceAll(action, ".", "_"
 
 func newTool(a *api.Action, of api.API) *tool {
 	t := &tool{action: *a}
-	in, wrapped := schemaOf(a.In, of.Types, inputMember)
+	in, wrapped := inputSchema(a.In, of.Types)
 	t.input = wrapped
 	in.AnyOf, in.AllOf = nil, nil // vendors of models take none at the root; the action checks all the same
 	in.withExamples(a, wrapped)
 	t.described = &sdk.Tool{Name: toolName(a.Name), Title: a.Name, Description: describe(a), InputSchema: in, Annotations: annotations(a)}
 	switch {
-	case a.Stream:
+	case a.Many():
 		t.described.OutputSchema = streamSchema(a.Out, of.Types)
 	case a.Out != nil:
-		out, wrapped := schemaOf(a.Out, of.Types, resultMember)
+		out, wrapped := outputSchema(a.Out, of.Types)
 		t.described.OutputSchema, t.result = out, wrapped
 	}
 	return t
@@ -72,7 +72,7 @@ func describe(a *api.Action) string {
 // annotations are hints by which clients decide whether to ask their user first. What the action does not declare is left to the
 // defaults of the protocol, which suspect the worst.
 func annotations(a *api.Action) *sdk.ToolAnnotations {
-	hints := &sdk.ToolAnnotations{Title: a.Name, ReadOnlyHint: reads(a), IdempotentHint: a.Idempotent || reads(a)}
+	hints := &sdk.ToolAnnotations{Title: a.Name, ReadOnlyHint: a.Reads(), IdempotentHint: a.Idempotent || a.Reads()}
 	for _, r := range a.Routes {
 		if r.Method == http.MethodDelete || r.Method == http.MethodPut || r.Method == http.MethodPatch {
 			destructive := true
@@ -80,16 +80,6 @@ func annotations(a *api.Action) *sdk.ToolAnnotations {
 		}
 	}
 	return hints
-}
-
-// reads reports whether the action has declared that it changes nothing: by a route with GET, or by a cache.
-func reads(a *api.Action) bool {
-	for _, r := range a.Routes {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			return false
-		}
-	}
-	return len(a.Routes) > 0 || a.CacheFor > 0
 }
 
 // offer holds the tools and resources that clients can use now. update follows the actions of the node, and gives the SDK only those that
@@ -128,7 +118,7 @@ func (o *offer) updateTools(now api.API) {
 	tools := make(map[string]*tool)
 	for i := range now.Actions {
 		a := &now.Actions[i]
-		if !matches(o.server.config.tools, a.Name) || o.server.config.readOnly && !reads(a) {
+		if !matches(o.server.config.tools, a.Name) || o.server.config.readOnly && !a.Reads() {
 			continue
 		}
 		t := newTool(a, now)

@@ -162,6 +162,45 @@ func TestStructuredContentFitsTheOutputSchemaAndTheTextRepeatsIt(t *testing.T) {
 	}
 }
 
+// Rules hold for what comes in. Clients that check answers, as Python's SDK does, refuse one that breaks a rule in the output's schema.
+func TestAnAnswerThatBreaksTheRulesOfItsTypeFitsTheOutputSchema(t *testing.T) {
+	type user struct {
+		Name  string            `json:"name" validate:"required,max=2"`
+		Age   int               `json:"age" validate:"min=18,max=99"`
+		Kind  string            `json:"kind" validate:"oneof=a b"`
+		Mail  string            `json:"mail" validate:"email"`
+		Tags  []string          `json:"tags" validate:"min=1,unique,dive,min=3"`
+		Notes map[string]string `json:"notes" validate:"min=1,dive,keys,max=1,endkeys,required"`
+	}
+	s := sabir.NewService("users")
+	answer := user{Name: "Ada", Age: 1, Kind: "c", Tags: []string{"x", "x"}, Notes: map[string]string{"long": ""}}
+	sabir.Handle(s, "get", func(context.Context, sabir.Empty) (user, error) { return answer, nil })
+	sabir.Handle(s, "list", func(context.Context, sabir.Empty) ([]user, error) { return []user{answer}, nil })
+	sabir.HandleStream(s, "all", func(_ context.Context, s *sabir.Stream[sabir.Empty, user]) error { return s.Send(answer) })
+	sabir.Handle(s, "put", func(context.Context, user) (sabir.Empty, error) { return sabir.Empty{}, nil })
+	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Tools("**")))
+	session := connect(t, base+"/mcp", withSessions, nil)
+	tools := toolsOf(t, session)
+	for _, name := range []string{"users_get", "users_list", "users_all"} {
+		result, _ := callTool(t, session, name, map[string]any{})
+		var got any
+		var schema jsonschema.Schema
+		if json.Unmarshal([]byte(mustJSON(t, result.StructuredContent)), &got) != nil || json.Unmarshal([]byte(mustJSON(t, tools[name].OutputSchema)), &schema) != nil {
+			t.Fatalf("%s: no JSON", name)
+		}
+		resolved, err := schema.Resolve(nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := resolved.Validate(got); err != nil || got == nil {
+			t.Errorf("%s: the answer does not fit its schema: %v", name, err)
+		}
+	}
+	if in := mustJSON(t, tools["users_put"].InputSchema); !strings.Contains(in, `"maximum":99`) || !strings.Contains(in, `"enum":["a","b"]`) {
+		t.Errorf("the input has lost its rules: %s", in)
+	}
+}
+
 func TestAnActionWithoutOutputAnswersThatItIsDone(t *testing.T) {
 	result, texts := callTool(t, connect(t, startOrders(t), withSessions, nil), "orders_remove", map[string]any{"id": "o-1"})
 	if result.IsError || result.StructuredContent != nil || !slices.Equal(texts, []string{"done"}) {

@@ -18,6 +18,9 @@ import (
 // MaxWait, it is answered with sabir.ErrBulkheadFull (code ResourceExhausted, retryable) and the signal
 // signal.BulkheadRejected is sent. A caller that stops waiting leaves the queue.
 //
+// Given to a handler of events or a consumer of a channel, it bounds the events that this handler handles at once, in the same way: the emitter waits for its turn.
+// An event without one is lost to this handler, which the log says; a message of a channel comes again.
+//
 // A call counts until its handler returned. Put [Timeout] outside, before it in the list: inside, a handler that
 // outlives its time limit would no longer count while it still runs.
 type Bulkhead struct {
@@ -36,8 +39,8 @@ func (c Bulkhead) Middleware() sabir.Middleware {
 	s.want(c.MaxQueue >= 0, "MaxQueue is %d: want 0 or more", c.MaxQueue)
 	s.want(c.MaxWait >= 0, "MaxWait is %v: want a positive time", c.MaxWait)
 	c.MaxWait = cmp.Or(c.MaxWait, time.Second)
-	return s.middleware(func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-		b := &compartment{Bulkhead: &c, action: a}
+	m := s.middleware(func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+		b := &compartment{Bulkhead: &c, what: "a call of " + a.Name, node: a.Node, rejected: func() { a.Signal(signal.BulkheadRejected) }}
 		return func(ctx context.Context, r *sabir.Request) error {
 			if !b.enterFree() {
 				if err := b.enter(ctx); err != nil {
@@ -48,16 +51,31 @@ func (c Bulkhead) Middleware() sabir.Middleware {
 			return next(ctx, r)
 		}
 	})
+	m.Subscription = s.subscription(func(sub *sabir.Subscription, next sabir.EventHandler) sabir.EventHandler {
+		b := &compartment{Bulkhead: &c, what: "an event for " + sub.Pattern + " in " + sub.Service, rejected: func() {}}
+		return func(ctx context.Context, e *sabir.Event) error {
+			if !b.enterFree() {
+				if err := b.enter(ctx); err != nil {
+					return err
+				}
+			}
+			defer b.leave()
+			return next(ctx, e)
+		}
+	})
+	return m
 }
 
-// compartment is the bulkhead of one action. While no call waits, entering and leaving take one atomic operation each. While a
+// compartment is the bulkhead of one action or one handler of events. While no call waits, entering and leaving take one atomic operation each. While a
 // call waits, the flag waiting is set and everything goes through the mutex, so that no call overtakes the queue.
 type compartment struct {
 	*Bulkhead
-	action  *sabir.Action
-	running atomic.Int32 // calls that run, plus the flag waiting
-	mu      sync.Mutex
-	waiters list.List // of *waiter
+	what     string // is kept out, for errors
+	node     string
+	rejected func()       // sends the signal
+	running  atomic.Int32 // calls that run, plus the flag waiting
+	mu       sync.Mutex
+	waiters  list.List // of *waiter
 }
 
 // waiting is the flag in compartment.running. It changes only under mu.
@@ -136,7 +154,7 @@ func (b *compartment) enter(ctx context.Context) error {
 	}
 	b.mu.Unlock()
 	if ctx.Err() == nil {
-		b.action.Signal(signal.BulkheadRejected)
+		b.rejected()
 	}
 	return err
 }
@@ -167,13 +185,13 @@ func (b *compartment) join() (*list.Element, error) {
 		}
 	}
 	if b.waiters.Len() >= b.MaxQueue {
-		b.action.Signal(signal.BulkheadRejected)
+		b.rejected()
 		return nil, b.full(fmt.Sprintf("found %d calls running and %d waiting", b.MaxCalls, b.waiters.Len()))
 	}
 	return b.waiters.PushBack(&waiter{make(chan struct{})}), nil
 }
 
 func (b *compartment) full(why string) error {
-	return &sabir.Error{Code: sabir.CodeResourceExhausted, Name: sabir.ErrBulkheadFull.Name, Retryable: true, Node: b.action.Node,
-		Message: "a call of " + b.action.Name + " " + why + "; the bulkhead is full"}
+	return &sabir.Error{Code: sabir.CodeResourceExhausted, Name: sabir.ErrBulkheadFull.Name, Retryable: true, Node: b.node,
+		Message: b.what + " " + why + "; the bulkhead is full"}
 }

@@ -216,8 +216,7 @@ func (c *compiler) fields(t reflect.Type) (writeValue, error) {
 		of     *typeWriter
 	}
 	var parts []part
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		if f.Name == "_" {
 			continue
 		}

@@ -39,3 +39,35 @@ func (s *settings) checked(wrap wrapper) wrapper {
 func (s *settings) middleware(wrap wrapper) sabir.Middleware {
 	return sabir.Middleware{Name: s.name, Local: s.checked(wrap), Remote: s.checked(wrap)}
 }
+
+// eventWrapper is the type of Middleware.Event and Subscription.
+type eventWrapper = func(s *sabir.Subscription, next sabir.EventHandler) sabir.EventHandler
+
+// subscription wraps a handler of events only if the options are good.
+func (s *settings) subscription(wrap eventWrapper) eventWrapper {
+	return func(sub *sabir.Subscription, next sabir.EventHandler) sabir.EventHandler {
+		for _, problem := range s.problems {
+			sub.Reject("policy.%s: %w", s.name, problem)
+		}
+		if len(s.problems) > 0 {
+			return next
+		}
+		return wrap(sub, next)
+	}
+}
+
+// forHandlers is the middleware of a policy that only a handler of events or a consumer of a channel can have.
+func (s *settings) forHandlers(wrap eventWrapper) sabir.Middleware {
+	const misplaced = "policy.%s is for one handler of events or one consumer of a channel: give it to sabir.On or channel.Consumer"
+	call := func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+		a.Reject(misplaced, s.name)
+		return next
+	}
+	return sabir.Middleware{Name: s.name, Local: call, Remote: call, Stream: call,
+		Event: func(sub *sabir.Subscription, next sabir.EventHandler) sabir.EventHandler {
+			sub.Reject(misplaced, s.name)
+			return next
+		},
+		Subscription: s.subscription(wrap),
+	}
+}

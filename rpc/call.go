@@ -42,7 +42,7 @@ func serveUnary(ctx context.Context, request *connect.Request[frame]) (*connect.
 	out, err := c.Action.Serve(in, c.format, nil, request.Msg.data)
 	header, trailer := c.answer.close()
 	if err != nil {
-		failed := c.failure(err)
+		failed := c.failure(ctx, err)
 		merge(failed.Meta(), header)
 		merge(failed.Meta(), trailer)
 		return nil, failed
@@ -53,8 +53,14 @@ func serveUnary(ctx context.Context, request *connect.Request[frame]) (*connect.
 	return response, nil
 }
 
-// failure is an error of the call as its caller has it.
-func (c *call) failure(err error) *connect.Error {
+// errGone is the error of a call whose caller does not wait for it any more, which is no failure for the log.
+var errGone = sabir.NewError(sabir.CodeCanceled, sabir.ErrCanceled.Name, "the caller has gone")
+
+// failure is an error of the call as its caller has it. ctx is that of the request.
+func (c *call) failure(ctx context.Context, err error) *connect.Error {
+	if ctx.Err() == context.Canceled {
+		return toConnect(errGone)
+	}
 	e := c.Public(err)
 	if bad, ok := errors.AsType[*codec.Error](err); ok && c.grpc && bad != nil && e.Name == sabir.ErrBadInput.Name {
 		undecodable := *e // which is a fault of the protocol to clients of gRPC, as it is to its own servers

@@ -34,13 +34,13 @@ const (
 // is needed.
 type Foreign struct {
 	// URL is the server's address: "http://billing:50051", or "https://billing.example.com". A path stands before those of all methods. Over http, HTTP/2
-	// is spoken without TLS (h2c).
+	// is spoken without TLS (h2c). "dns:///billing:50051" calls all addresses of the name, each as a server of its own; see Dial.
 	URL string
 	// Protocol is spoken with the server. Default: GRPC.
 	Protocol Protocol
 	// HTTP1 has http URLs called over HTTP/1.1, for servers of Connect and gRPC-Web that know no HTTP/2 without TLS. Streams need HTTP/2.
 	HTTP1 bool
-	// TLS is for https. Default: the system's certificates. With client certificates in it, the server can tell who calls.
+	// TLS is for https, and for a "dns:///" with it. Default: the system's certificates. With client certificates in it, the server can tell who calls.
 	TLS *tls.Config
 	// Header is sent with each call and when asking for descriptors, for such as credentials. It is never logged.
 	Header http.Header
@@ -62,23 +62,32 @@ type Foreign struct {
 // The method GetInvoice of the service acme.billing.v1.Billing is the action "billing.getInvoice". What the server has is asked by its
 // reflection (grpc.reflection.v1, v1alpha), again every 30 seconds and when calls fail; the node starts without an answer, and the actions are there when
 // the server is. Give several servers that have the same services each a Dial: calls are shared among them, go to another where one cannot be
-// reached, and avoid one that answers worse, as for nodes of the cluster.
+// reached, and avoid one that answers worse, as for nodes of the cluster. "dns:///billing:50051" does so for the addresses of a name, of which it takes 64 at
+// most and asks again when it asks the servers.
 //
 // Inputs and answers are encoded as package codec/protobuf describes, so fields are known by number. A struct whose fields have other
 // numbers or names than the method's message is refused with an error that says which tag is missing, before anything is sent.
 // Generated messages are taken as they are, and so is JSON, such as that of [sabir.CallJSON] and `sabir call`.
 //
-// The deadline and the cancellation of a call reach the server, its metadata as headers, except those of HTTP itself. Errors keep code and message;
+// The deadline and the cancellation of a call reach the server, its metadata as headers, except those of HTTP itself. Headers and trailers of the
+// answer are given to whoever takes them by gateway.WithAnswer. Errors keep code and message;
 // google.rpc.ErrorInfo gives the name, and BadRequest, Struct or the other details are the error's data. A server that could not be
 // reached is a retryable [sabir.ErrServiceUnavailable], a connection that was lost under a call a [sabir.ErrLinkLost]. The actions are for the
 // nodes of the cluster, not for callers over HTTP.
 func Dial(f Foreign) sabir.NodeOption {
+	if target, ok := strings.CutPrefix(f.URL, "dns:"); ok {
+		return sabir.WithExtension(newDNSTarget(f, target))
+	}
+	return sabir.WithExtension(newPeer(f))
+}
+
+func newPeer(f Foreign) *peer {
 	p := &peer{config: f}
 	p.at, p.badURL = url.Parse(f.URL)
 	if p.badURL == nil {
 		p.id = p.at.Host + strings.TrimSuffix(p.at.Path, "/")
 	}
-	return sabir.WithExtension(p)
+	return p
 }
 
 const (
@@ -98,10 +107,13 @@ type peer struct {
 	at     *url.URL
 	badURL error
 	id     string // the URL without its scheme and credentials
-	base   string // of the URLs of methods
-	node   *sabir.Node
-	client *http.Client
-	since  time.Time
+	// Of one of several addresses of a name:
+	address string // that is dialed in place of the URL's
+	lost    func() // is called where it cannot be reached
+	base    string // of the URLs of methods
+	node    *sabir.Node
+	client  *http.Client
+	since   time.Time
 
 	methods atomic.Pointer[methods]
 	silent  atomic.Bool
@@ -171,7 +183,7 @@ func (p *peer) transport(isTLS bool) *http.Transport {
 	t := &http.Transport{
 		Protocols:          new(http.Protocols),
 		TLSClientConfig:    p.config.TLS,
-		DialContext:        (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		DialContext:        p.dial,
 		DisableCompression: true, // the protocols have their own
 		IdleConnTimeout:    90 * time.Second,
 	}
@@ -179,6 +191,13 @@ func (p *peer) transport(isTLS bool) *http.Transport {
 	t.Protocols.SetUnencryptedHTTP2(!isTLS && !p.config.HTTP1)
 	t.Protocols.SetHTTP1(p.config.HTTP1 || isTLS && p.config.Protocol != GRPC)
 	return t
+}
+
+func (p *peer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if p.address != "" {
+		address = p.address
+	}
+	return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, address)
 }
 
 // options are those of connect's clients.
@@ -200,30 +219,9 @@ func (p *peer) options() []connect.ClientOption {
 // follow looks what the server has, until ctx ends. The first look has ended with err.
 func (p *peer) follow(ctx context.Context, err error) {
 	defer close(p.ended)
-	known := ""
-	for {
-		wait, text := lookInterval, ""
-		if err != nil {
-			wait, text = lookAgain, err.Error()
-		}
-		if text != known && ctx.Err() == nil {
-			if known = text; err != nil {
-				p.node.Log().Warn("a foreign server cannot be asked for what it has: asking again", "node", p.node.ID(), "server", p.id, "error", err)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		case <-p.looks:
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(lookAgain):
-			}
-		}
-		err = p.look(ctx)
-	}
+	followLooks(ctx, p.looks, err, p.look, func(err error) {
+		p.node.Log().Warn("a foreign server cannot be asked for what it has: asking again", "node", p.node.ID(), "server", p.id, "error", err)
+	})
 }
 
 // look asks the server what it has, and offers it where that has changed.

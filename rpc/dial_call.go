@@ -31,8 +31,12 @@ func (p *peer) Send(ctx context.Context, r *sabir.Request) error {
 	p.addHeaders(ctx, request.Header())
 	response, err := m.client.CallUnary(ctx, request)
 	if err != nil {
+		if failed, ok := errors.AsType[*connect.Error](err); ok && connect.IsWireError(err) {
+			giveAnswer(ctx, nil, failed.Meta())
+		}
 		return p.failure(ctx, action, err)
 	}
+	giveAnswer(ctx, response.Header(), response.Trailer())
 	return r.DecodeOutput(m.out, response.Msg.data)
 }
 
@@ -84,6 +88,9 @@ func (p *peer) failure(ctx context.Context, action string, err error) *sabir.Err
 }
 
 func (p *peer) askForLook() {
+	if p.lost != nil {
+		p.lost()
+	}
 	select {
 	case p.looks <- struct{}{}:
 	default: // one is asked for

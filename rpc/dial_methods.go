@@ -39,6 +39,16 @@ type method struct {
 
 func (m *method) isStream() bool { return m.IsStreamingClient() || m.IsStreamingServer() }
 
+func (m *method) shape() introspect.Shape {
+	switch {
+	case m.IsStreamingServer() && !m.IsStreamingClient():
+		return introspect.ServerStream
+	case m.IsStreamingClient() && !m.IsStreamingServer():
+		return introspect.ClientStream
+	}
+	return ""
+}
+
 // wants reports whether a service of the server is called.
 func (f *Foreign) wants(service protoreflect.FullName) bool {
 	if f.Services == nil {
@@ -174,7 +184,7 @@ func (m *methods) name(renamed map[string]string) {
 			}
 			m.byAction[action] = &method{MethodDescriptor: d, in: &messageFormat{message: d.Input()}, out: &messageFormat{message: d.Output()}}
 			m.actions = append(m.actions, introspect.Action{Name: action, Service: service, Description: string(d.FullName()), Visibility: introspect.ClusterOnly,
-				Stream: m.byAction[action].isStream(), In: string(d.Input().FullName()), Out: string(d.Output().FullName())})
+				Stream: m.byAction[action].isStream(), Shape: m.byAction[action].shape(), In: string(d.Input().FullName()), Out: string(d.Output().FullName())})
 		}
 	}
 }

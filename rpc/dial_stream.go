@@ -20,6 +20,7 @@ type foreignStream struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	close  sync.Once
+	begun  bool // its headers were passed on
 }
 
 // Open implements sabir.ForeignNode.
@@ -48,10 +49,16 @@ func (p *peer) Open(ctx context.Context, action *sabir.Action) (sabir.ForeignStr
 // Recv implements sabir.ForeignStream.
 func (s *foreignStream) Recv(value any) error {
 	message, err := s.stream.Receive()
+	if !s.begun && s.ctx.Err() == nil {
+		s.begun = true
+		giveAnswer(s.ctx, s.stream.ResponseHeader(), nil)
+	}
 	switch {
 	case errors.Is(err, io.EOF):
+		giveAnswer(s.ctx, nil, s.stream.ResponseTrailer())
 		return io.EOF
 	case err != nil:
+		giveAnswer(s.ctx, nil, s.stream.ResponseTrailer())
 		return s.peer.failure(s.ctx, s.action, err)
 	}
 	if err := s.method.out.Decode(message.data, value); err != nil {

@@ -332,7 +332,7 @@ func TestAConnectionThatIsCutOrResetUnderACallIsALostLink(t *testing.T) {
 
 func TestAddressesThatCannotBeMeantAreRefusedAtTheStart(t *testing.T) {
 	for name, f := range map[string]rpc.Foreign{
-		"no scheme": {URL: "billing:50051"}, "another": {URL: "dns:///billing:443"}, "credentials": {URL: "https://u:hunter2@billing"}, "unreadable": {URL: "https://u:hunter2@bil ling"},
+		"no scheme": {URL: "billing:50051"}, "another": {URL: "xds:///billing:443"}, "a name without a port": {URL: "dns:///billing"}, "a server of names": {URL: "dns://10.0.0.1/billing:443"}, "credentials": {URL: "https://u:hunter2@billing"}, "unreadable": {URL: "https://u:hunter2@bil ling"},
 		"gRPC over HTTP/1.1": {URL: "http://billing", HTTP1: true}, "no protocol": {URL: "http://billing", Protocol: 3},
 	} {
 		err := sabir.NewNode(rpc.Dial(f)).Start(t.Context())

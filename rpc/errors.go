@@ -114,11 +114,11 @@ func messagesOf(data any) (messages []proto.Message, ok bool) {
 
 // violations are the fields that broke rules; nil for another error.
 func violations(e *sabir.Error) *errdetails.BadRequest {
-	if e.Name != sabir.ErrValidationFailed.Name {
-		return nil
+	fields, ok := e.Data.(validate.Errors) // perhaps of another server, under a name of its own
+	if !ok && e.Name == sabir.ErrValidationFailed.Name {
+		fields, _ = sabir.DataAs[validate.Errors](e)
 	}
-	fields, err := sabir.DataAs[validate.Errors](e)
-	if err != nil {
+	if fields == nil {
 		return nil
 	}
 	bad := &errdetails.BadRequest{}

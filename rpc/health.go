@@ -37,23 +37,23 @@ const healthPoll = time.Second
 var healthFile = func() protoreflect.FileDescriptor {
 	text, enum, messages := descriptorpb.FieldDescriptorProto_TYPE_STRING, descriptorpb.FieldDescriptorProto_TYPE_ENUM, ".grpc.health.v1."
 	optional := descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()
-	status := &descriptorpb.EnumDescriptorProto{Name: proto.String("ServingStatus")}
+	status := &descriptorpb.EnumDescriptorProto{Name: new("ServingStatus")}
 	for i, name := range []string{"UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"} {
-		status.Value = append(status.Value, &descriptorpb.EnumValueDescriptorProto{Name: proto.String(name), Number: proto.Int32(int32(i))})
+		status.Value = append(status.Value, &descriptorpb.EnumValueDescriptorProto{Name: new(name), Number: new(int32(i))})
 	}
-	in, out := proto.String(messages+"HealthCheckRequest"), proto.String(messages+"HealthCheckResponse")
+	in, out := new(messages+"HealthCheckRequest"), new(messages+"HealthCheckResponse")
 	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
-		Syntax: proto.String("proto3"), Package: proto.String("grpc.health.v1"), Name: proto.String("grpc/health/v1/health.proto"),
+		Syntax: new("proto3"), Package: new("grpc.health.v1"), Name: new("grpc/health/v1/health.proto"),
 		MessageType: []*descriptorpb.DescriptorProto{
-			{Name: proto.String("HealthCheckRequest"), Field: []*descriptorpb.FieldDescriptorProto{
-				{Name: proto.String("service"), JsonName: proto.String("service"), Number: proto.Int32(1), Type: &text, Label: optional}}},
-			{Name: proto.String("HealthCheckResponse"), EnumType: []*descriptorpb.EnumDescriptorProto{status}, Field: []*descriptorpb.FieldDescriptorProto{
-				{Name: proto.String("status"), JsonName: proto.String("status"), Number: proto.Int32(1), Type: &enum, Label: optional,
-					TypeName: proto.String(messages + "HealthCheckResponse.ServingStatus")}}},
+			{Name: new("HealthCheckRequest"), Field: []*descriptorpb.FieldDescriptorProto{
+				{Name: new("service"), JsonName: new("service"), Number: proto.Int32(1), Type: &text, Label: optional}}},
+			{Name: new("HealthCheckResponse"), EnumType: []*descriptorpb.EnumDescriptorProto{status}, Field: []*descriptorpb.FieldDescriptorProto{
+				{Name: new("status"), JsonName: new("status"), Number: proto.Int32(1), Type: &enum, Label: optional,
+					TypeName: new(messages + "HealthCheckResponse.ServingStatus")}}},
 		},
-		Service: []*descriptorpb.ServiceDescriptorProto{{Name: proto.String("Health"), Method: []*descriptorpb.MethodDescriptorProto{
-			{Name: proto.String("Check"), InputType: in, OutputType: out},
-			{Name: proto.String("Watch"), InputType: in, OutputType: out, ServerStreaming: proto.Bool(true)},
+		Service: []*descriptorpb.ServiceDescriptorProto{{Name: new("Health"), Method: []*descriptorpb.MethodDescriptorProto{
+			{Name: new("Check"), InputType: in, OutputType: out},
+			{Name: new("Watch"), InputType: in, OutputType: out, ServerStreaming: new(true)},
 		}}},
 	}, nil)
 	if err != nil {

@@ -22,7 +22,7 @@ var reserved = map[string]bool{
 	"user-agent": true, "x-user-agent": true, "x-grpc-web": true, "date": true, "server": true, "via": true, "forwarded": true, "x-real-ip": true,
 	"authorization": true, "cookie": true, "set-cookie": true, "x-api-key": true, "www-authenticate": true, "origin": true, "referer": true,
 	"cache-control": true, "pragma": true, "priority": true, "dnt": true, "range": true, "vary": true, "status": true,
-	"x-request-id": true, "x-request-timeout": true,
+	"x-content-type-options": true, "x-request-id": true, "x-request-timeout": true,
 }
 
 // isReserved reports whether a header, in lower case, is none of the metadata of callers and handlers.

@@ -2,7 +2,9 @@ package rpc
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -133,6 +135,13 @@ func (d *dispatcher) handlersFor(limit int64) *handlers {
 
 // Serve implements [protocol.Protocol].
 func (d *dispatcher) Serve(w http.ResponseWriter, r *http.Request, c *protocol.Call) {
+	if unknown := unknownCompression(r.Header); unknown != "" {
+		if isGRPC(r.Header.Get("Content-Type")) {
+			w.Header().Set("Grpc-Accept-Encoding", "gzip")
+		}
+		d.errors.Write(w, r, connect.NewError(connect.CodeUnimplemented, fmt.Errorf("messages compressed with %q cannot be read here: send gzip, or none", unknown)))
+		return
+	}
 	limit := c.Body
 	if limit == 0 {
 		limit = maxMessage
@@ -154,4 +163,21 @@ func (d *dispatcher) Serve(w http.ResponseWriter, r *http.Request, c *protocol.C
 		handler = h.get
 	}
 	handler.ServeHTTP(w, r.WithContext(context.WithValue(c.Inbound.Context, callKey{}, own)))
+}
+
+// unknownCompression is how the request's messages are compressed, where that is not known here. It is refused before connect sees it,
+// whose answer has a Grpc-Encoding without a value: gRPC's C core, below the clients of Python, C++, Ruby and PHP, takes that for a broken
+// connection and fails the calls that follow over it, too.
+func unknownCompression(h http.Header) string {
+	name := "Content-Encoding"
+	switch kind := h.Get("Content-Type"); {
+	case isGRPC(kind):
+		name = "Grpc-Encoding"
+	case strings.HasPrefix(kind, "application/connect+"):
+		name = "Connect-Content-Encoding"
+	}
+	if got := h.Get(name); got != "identity" && got != "gzip" {
+		return got
+	}
+	return ""
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/protobuf"
 	"github.com/sabir-go/sabir/internal/protoname"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // services are the actions that a server offers at one moment.
@@ -96,7 +97,7 @@ func (s *services) describe() []*descriptorpb.FileDescriptorProto {
 }
 
 func describePackage(pkg string, methods []offeredMethod) *descriptorpb.FileDescriptorProto {
-	file := &descriptorpb.FileDescriptorProto{Syntax: proto.String("proto3"), Package: &pkg, Name: proto.String(strings.ReplaceAll(pkg, ".", "/") + ".proto")}
+	file := &descriptorpb.FileDescriptorProto{Syntax: new("proto3"), Package: &pkg, Name: new(strings.ReplaceAll(pkg, ".", "/") + ".proto")}
 	var service *descriptorpb.ServiceDescriptorProto
 	for i := range methods {
 		if service == nil || service.GetName() != methods[i].Service {
@@ -107,13 +108,16 @@ func describePackage(pkg string, methods []offeredMethod) *descriptorpb.FileDesc
 	}
 	messages := protobuf.NewDescriber(file) // knows the services now, whose names no message may have
 	i := 0
-	for _, service := range file.Service {
-		for _, m := range service.Method {
+	for _, service := range file.GetService() {
+		for _, m := range service.GetMethod() {
 			a := methods[i].action
 			i++
 			m.InputType, m.OutputType = message(messages.Message(a.In)), message(messages.Message(a.Out))
-			if a.Stream {
-				m.ClientStreaming, m.ServerStreaming = &a.Stream, &a.Stream
+			if a.Stream && a.Shape != introspect.ServerStream {
+				m.ClientStreaming = new(true)
+			}
+			if a.Stream && a.Shape != introspect.ClientStream {
+				m.ServerStreaming = new(true)
 			}
 		}
 	}
@@ -133,7 +137,7 @@ func options(a *sabir.Action) *descriptorpb.MethodOptions {
 		o.IdempotencyLevel = descriptorpb.MethodOptions_IDEMPOTENT.Enum()
 	}
 	if a.Deprecated != "" {
-		o.Deprecated = proto.Bool(true)
+		o.Deprecated = new(true)
 	}
 	if proto.Size(&o) == 0 {
 		return nil

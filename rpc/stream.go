@@ -11,6 +11,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 const (
@@ -86,8 +87,11 @@ func (i streamInterceptor) WrapStreamingHandler(connect.StreamingHandlerFunc) co
 		header, trailer := c.answer.close()
 		merge(conn.ResponseHeader(), header)
 		merge(conn.ResponseTrailer(), trailer)
+		if err == errGone {
+			return toConnect(errGone)
+		}
 		if err != nil {
-			return c.failure(err)
+			return c.failure(ctx, err)
 		}
 		return nil
 	}
@@ -119,7 +123,11 @@ func (s *streams) serve(ctx context.Context, c *call, conn connect.StreamingHand
 	received := make(chan struct{})
 	go func() {
 		defer close(received)
-		if err := receive(conn, stream); err != nil {
+		pass := receive
+		if c.Action.Shape == introspect.ServerStream {
+			pass = receiveOne
+		}
+		if err := pass(conn, stream); err != nil {
 			end(err)
 		}
 	}()
@@ -174,6 +182,27 @@ func receive(conn connect.StreamingHandlerConn, stream *sabir.Stream[[]byte, []b
 	}
 }
 
+// receiveOne passes on the only message of a caller. None, or more than that, are refused before the action has any.
+func receiveOne(conn connect.StreamingHandlerConn, stream *sabir.Stream[[]byte, []byte]) error {
+	var message, second frame
+	switch err := conn.Receive(&message); {
+	case errors.Is(err, io.EOF):
+		return sabir.NewError(sabir.CodeUnimplemented, sabir.CodeUnimplemented.String(), "the method takes one message, and got none")
+	case err != nil:
+		return fromConnect(err)
+	}
+	switch err := conn.Receive(&second); {
+	case err == nil:
+		return sabir.NewError(sabir.CodeUnimplemented, sabir.CodeUnimplemented.String(), "the method takes one message, and got several")
+	case !errors.Is(err, io.EOF):
+		return fromConnect(err)
+	}
+	if err := stream.Send(message.data); err != nil && err != io.EOF {
+		return err
+	}
+	return nil
+}
+
 // send passes on what the action sends, and returns its error.
 func send(c *call, conn connect.StreamingHandlerConn, stream *sabir.Stream[[]byte, []byte]) error {
 	for {
@@ -186,7 +215,7 @@ func send(c *call, conn connect.StreamingHandlerConn, stream *sabir.Stream[[]byt
 		}
 		merge(conn.ResponseHeader(), c.answer.begin())
 		if err := conn.Send(&frame{data}); err != nil {
-			return fromConnect(err) // the caller is gone
+			return errGone
 		}
 	}
 }

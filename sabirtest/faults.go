@@ -3,6 +3,7 @@ package sabirtest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -88,8 +89,8 @@ func (f *Faults) Middleware() sabir.Middleware {
 // apply counts a call, and applies the faults that are for it: the one that was added first is the outermost.
 func (f *Faults) apply(ctx context.Context, a *sabir.Action, r *sabir.Request, next sabir.Handler) error {
 	due := f.due(a.Name)
-	for i := len(due) - 1; i >= 0; i-- {
-		rule, inner := due[i], next
+	for _, d := range slices.Backward(due) {
+		rule, inner := d, next
 		next = func(ctx context.Context, r *sabir.Request) error { return rule.act(ctx, a, r, inner) }
 	}
 	return next(ctx, r)

@@ -65,8 +65,12 @@ func TestForwardedActionsHaveTheCallersThatTheirNodeAsksFor(t *testing.T) {
 	if err := gateway.WaitFor(t.Context(), "orders", "hidden"); err != nil {
 		t.Fatal(err)
 	}
-	sabirtest.Reachable(t, gateway, "POST /orders/list: who is signed in", "GET /orders-list: who is signed in",
-		"POST /orders/mine: who is signed in", "POST /orders/refund: role clerk or admin")
+	// doc: reachable
+	sabirtest.Reachable(t, gateway,
+		"POST /orders/list: who is signed in", "GET /orders-list: who is signed in",
+		"POST /orders/mine: who is signed in",
+		"POST /orders/refund: role clerk or admin")
+	// end
 }
 
 func TestWhatIsNotListedAndWhatIsNotThereFails(t *testing.T) {

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -71,7 +72,7 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 }
 
 func (h *logHandler) then(open func(slog.Handler) slog.Handler) slog.Handler {
-	return &logHandler{h.root, append(h.groups[:len(h.groups):len(h.groups)], open)}
+	return &logHandler{h.root, append(slices.Clip(h.groups), open)}
 }
 
 // callAttrs returns the log attributes of the call that ctx belongs to.

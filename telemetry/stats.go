@@ -33,7 +33,7 @@ type ActionStats struct {
 var ErrMetricsOff = sabir.NewError(sabir.CodeFailedPrecondition, "MetricsOff", "the node counts nothing: give telemetry.New a Config with Metrics or Prometheus")
 
 // Stats makes the service "$telemetry", whose action "$telemetry.stats" answers with [Stats]: what "sabir top" asks each
-// node for. Serve it on the node that the middleware is given to:
+// node for. Its action "$telemetry.history" has a [Point] for each 10 seconds of the last hour, which the dashboard draws. Serve it on the node that the middleware is given to:
 //
 //	tel, err := telemetry.New(telemetry.Config{Metrics: true})
 //	node := sabir.NewNode(sabir.Serve(users, tel.Stats()), sabir.Use(tel.Middleware()))
@@ -42,7 +42,8 @@ var ErrMetricsOff = sabir.NewError(sabir.CodeFailedPrecondition, "MetricsOff", "
 // action fails with FailedPrecondition. Nodes that share a Telemetry are counted together, so give each its own. A caller that
 // may call the node's public actions may read it, as they may $node.actions.
 func (t *Telemetry) Stats() *sabir.Service {
-	s := sabir.NewService("$telemetry", sabir.Doc("tells what the node's actions do"))
+	h := &history{metrics: t.metrics}
+	s := sabir.NewService("$telemetry", sabir.Doc("tells what the node's actions do"), sabir.OnStart(h.start), sabir.OnStop(h.end))
 	sabir.Handle(s, "stats", func(ctx context.Context, _ sabir.Empty) (Stats, error) {
 		if t.metrics == nil {
 			return Stats{}, ErrMetricsOff
@@ -51,6 +52,12 @@ func (t *Telemetry) Stats() *sabir.Service {
 		stats.Node = sabir.NodeFromContext(ctx).ID()
 		return stats, nil
 	}, sabir.Doc("tells how often actions were called, how long that took, and how many calls failed"), sabir.Idempotent())
+	sabir.Handle(s, "history", func(context.Context, sabir.Empty) ([]Point, error) {
+		if t.metrics == nil {
+			return nil, ErrMetricsOff
+		}
+		return h.list(), nil
+	}, sabir.Doc("tells the same of every 10 seconds of the last hour, all actions together"), sabir.Idempotent())
 	return s
 }
 

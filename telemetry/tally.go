@@ -3,6 +3,7 @@ package telemetry
 import (
 	"math/bits"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,7 +83,7 @@ func newTally(b *bounds, codeKey attribute.Key, attributes ...attribute.KeyValue
 
 // with is the set of the tally's attributes and more.
 func (t *tally) with(more ...attribute.KeyValue) attribute.Set {
-	return attribute.NewSet(append(t.attributes[:len(t.attributes):len(t.attributes)], more...)...)
+	return attribute.NewSet(append(slices.Clip(t.attributes), more...)...)
 }
 
 // code is the attributes for a code.

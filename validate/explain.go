@@ -281,7 +281,7 @@ func content(v reflect.Value) (_ reflect.Value, nullable bool) {
 			}
 		}
 		if v.CanInterface() {
-			if own, ok := v.Interface().(valuer); ok {
+			if own, ok := reflect.TypeAssert[valuer](v); ok {
 				v = copied(reflect.ValueOf(own.ValidatorValue()))
 				continue
 			}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -35,8 +36,6 @@ func (rc *requestContext) completeLinks() {
 func replaced(query, by string) string {
 	all, _ := url.ParseQuery(query) // what cannot be read the handler has not seen either
 	others, _ := url.ParseQuery(by)
-	for name, values := range others {
-		all[name] = values
-	}
+	maps.Copy(all, others)
 	return all.Encode()
 }

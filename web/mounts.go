@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
-	"slices"
+	"sort"
 	"strings"
 
 	"github.com/sabir-go/sabir/internal/api"
@@ -38,7 +38,7 @@ func (s *server) mount() error {
 		own, _ := h.(interface{ Public() bool })
 		s.mounts = append(s.mounts, &mounted{m.prefix, h, own != nil && own.Public()})
 	}
-	slices.SortStableFunc(s.mounts, func(a, b *mounted) int { return len(b.prefix) - len(a.prefix) })
+	sort.SliceStable(s.mounts, func(i, j int) bool { return len(s.mounts[i].prefix) > len(s.mounts[j].prefix) }) // slices.SortStableFunc takes 10 KB of the program
 	return nil
 }
 

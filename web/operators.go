@@ -56,10 +56,8 @@ func (s *server) isOperator(x *exchange.Exchange) bool {
 // fromThisMachine reports whether a program of this machine sent the request by itself. A proxy on this machine connects from it
 // too, for callers elsewhere; those that are common add one of these headers.
 func fromThisMachine(x *exchange.Exchange) bool {
-	for _, header := range []string{"X-Forwarded-For", "Forwarded", "Via", "X-Real-Ip"} {
-		if x.Header.Has(header) {
-			return false
-		}
+	if slices.ContainsFunc([]string{"X-Forwarded-For", "Forwarded", "Via", "X-Real-Ip"}, x.Header.Has) {
+		return false
 	}
 	return x.Remote.Addr().Unmap().IsLoopback()
 }

@@ -94,8 +94,9 @@ func TestReadersWhoDoNotReadCostNoMoreThanStreamsMayHold(t *testing.T) {
 			most := mostHeap(before, done)
 			usage := budget.Usage()
 			t.Logf("heap %d MiB more than before at most; %+v", most>>20, usage)
-			// Mostly 33 to 43 MiB. On a busy machine each of the handlers may have made a value that it has not handed over yet, of 1 MiB.
-			if most > 16<<20+150<<20 {
+			// Mostly 33 to 43 MiB. On a busy machine each of the handlers may have made a value of 1 MiB that it has not handed over yet, and each
+			// answer has another, as JSON, that does not fit into what waits: 217 MiB were seen.
+			if most > 16<<20+2*150<<20 {
 				t.Errorf("the readers cost %d MiB", most>>20)
 			}
 			if usage.Ended == 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 
 	"github.com/sabir-go/sabir/actor"
@@ -183,10 +184,8 @@ func (a *activation) takes(of reflect.Type, call bool) error {
 	if call {
 		types, what = a.kind.calls, "calls"
 	}
-	for _, t := range types {
-		if t == of {
-			return nil
-		}
+	if slices.Contains(types, of) {
+		return nil
 	}
 	return problem(actor.ErrNotHandled, a.grains.self, "grains of kind %s take no %s with %s", a.kind.name, what, of)
 }

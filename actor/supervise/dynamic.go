@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/sabir-go/sabir/actor"
 )
@@ -15,7 +16,7 @@ import (
 // exit and then waits for them together: the Shutdown is for all.
 func Dynamic[S, A any](b *actor.Behavior[S, A], c Config, each Child, options ...actor.SpawnOption) actor.Spec {
 	return dynamicOf[A]().Spec(dynamicPlan[A]{c, each, b.Name(), func(p *actor.Process, args A) (actor.PID, error) {
-		return b.Spec(args, append(options[:len(options):len(options)], actor.Supervised())...).Start(p)
+		return b.Spec(args, append(slices.Clip(options), actor.Supervised())...).Start(p)
 	}})
 }
 

@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sabir-go/sabir/actor"
@@ -68,8 +69,7 @@ func endAll(p *actor.Process, children []*child) {
 		ok, err := actor.Call[bool](ctx, p, w, untilEnd{c.pid, limit})
 		return ok && err == nil
 	}
-	for i := len(children) - 1; i >= 0; i-- {
-		c := children[i]
+	for _, c := range slices.Backward(children) {
 		if c.pid.Zero() {
 			continue
 		}

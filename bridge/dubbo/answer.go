@@ -17,7 +17,6 @@ import (
 func (b *bridge) consume(c *connection, t table) {
 	ctx, gone := context.WithCancel(b.ctx) // nobody waits for answers once the connection has ended
 	defer gone()
-	defer b.serves.remove(c)
 	defer c.Close()
 	for {
 		f, err := c.next()
@@ -89,7 +88,10 @@ func (b *bridge) serveRequest(ctx context.Context, c *connection, t table, f *fr
 		c.refuse(f, statusBadRequest, "the request cannot be read: "+err.Error())
 		return
 	}
-	m := t[keyOf(inv.path, inv.version, inv.attachment("group"))]
+	m, ofMetadata := t[keyOf(inv.path, inv.version, inv.attachment("group"))], b.isMetadataCall(inv)
+	if ofMetadata {
+		m = new(Mapping) // of which nothing is needed
+	}
 	if m == nil {
 		c.refuse(f, statusNoService, fmt.Sprintf("Not found exported service: %s with the version %q and the group %q on the node %s", inv.path, inv.version, inv.attachment("group"), b.node.ID()))
 		return
@@ -97,10 +99,13 @@ func (b *bridge) serveRequest(ctx context.Context, c *connection, t table, f *fr
 	held := buffers.Get().(*[]byte)
 	out := appendHeader((*held)[:0], 0, statusOK, f.id)
 	answer := new(attachments)
-	if inv.method == echoMethod && len(inv.types) == 1 {
+	switch {
+	case ofMetadata:
+		out, err = b.appendMetadata(inv, out)
+	case inv.method == echoMethod && len(inv.types) == 1:
 		out = append(appendKind(out, replyValue, inv.answersAttachments), inv.arguments...)
-	} else {
-		out, err = b.call(ctx, m, inv, answer, out)
+	default:
+		out, err = b.call(ctx, m, inv, answer, appendKind(out, replyValue, inv.answersAttachments))
 	}
 	if status, text := statusOf(err); status != 0 {
 		c.refuse(f, status, text)
@@ -122,27 +127,46 @@ func (b *bridge) serveRequest(ctx context.Context, c *connection, t table, f *fr
 	putBuffer(held, out)
 }
 
-// call makes the call and appends the kind and the value of the answer.
+// call makes the call and appends the value of the answer.
 func (b *bridge) call(ctx context.Context, m *Mapping, inv *invocation, answer *attachments, dst []byte) ([]byte, error) {
-	name := m.service + "." + inv.method
-	if m.methods != nil {
-		one := m.method(inv.method, inv.types)
-		if one == nil {
-			return dst, notFound(m, inv, b)
-		}
-		name = one.action
-	}
-	action := b.node.Action(name)
-	if action == nil || !action.Public() || action.Node != b.node.ID() || action.Service != m.service {
+	action := b.actionOf(m, inv.method, inv.types)
+	if action == nil {
 		return dst, notFound(m, inv, b)
 	}
-	metadata, err := inv.metadata()
+	in, err := inv.inbound(ctx, answer)
 	if err != nil {
 		return dst, err
 	}
+	return action.Serve(in, inv, dst, inv.arguments)
+}
+
+// actionOf is the action that is a method of the interface; nil for none.
+func (b *bridge) actionOf(m *Mapping, method string, types []string) *sabir.Action {
+	name := m.service + "." + method
+	if m.methods != nil {
+		one := m.method(method, types)
+		if one == nil {
+			return nil
+		}
+		name = one.action
+	}
+	return b.served(m, name)
+}
+
+// served is an action that consumers may call; nil for none.
+func (b *bridge) served(m *Mapping, name string) *sabir.Action {
+	action := b.node.Action(name)
+	if action == nil || !action.Public() || action.Node != b.node.ID() || action.Service != m.service {
+		return nil
+	}
+	return action
+}
+
+// inbound describes the call for the node.
+func (inv *invocation) inbound(ctx context.Context, answer gateway.Answer) (gateway.Inbound, error) {
+	metadata, err := inv.metadata()
 	// Consumers have timers of their own, so nobody needs to be answered at the limit while the handler still runs.
-	in := gateway.Inbound{Context: ctx, Metadata: metadata, Limit: inv.timeout(), Watched: true, Answer: answer, RequestID: gateway.NewRequestID()}
-	return action.Serve(in, inv, appendKind(dst, replyValue, inv.answersAttachments), inv.arguments)
+	return gateway.Inbound{Context: ctx, Metadata: metadata, Limit: inv.timeout(), Watched: true, Answer: answer, RequestID: gateway.NewRequestID()}, err
 }
 
 func notFound(m *Mapping, inv *invocation, b *bridge) error {

@@ -78,10 +78,14 @@ func keysOf(m map[int]int) (keys []int) {
 	return keys
 }
 
-// decodeArguments reads arguments into the input that v points to. types are their Java types, "" for those that are not known.
-func decodeArguments(data []byte, types []string, v any) error {
+// decodeArguments reads arguments into the input that v points to. types are their Java types, "" for those that are not known. The
+// arguments are in one stream of Hessian values, or if each is not nil, in a stream of their own each.
+func decodeArguments(data []byte, each [][]byte, types []string, v any) error {
 	target := reflect.ValueOf(v).Elem()
 	p := positionsOf(target.Type())
+	if len(each) > 0 {
+		data = each[0]
+	}
 	d := takeDecoder(data)
 	defer putDecoder(d)
 	most := len(p.fields)
@@ -99,6 +103,9 @@ func decodeArguments(data []byte, types []string, v any) error {
 		return fmt.Errorf("%d arguments for an action that takes %d", len(types), most)
 	}
 	for i := range types {
+		if i > 0 && each != nil {
+			d.Reset(each[i])
+		}
 		field := target.Field(p.fields[i])
 		if err := d.Decode(field.Addr().Interface()); err != nil {
 			return fmt.Errorf("argument %d: %w", i+1, err)

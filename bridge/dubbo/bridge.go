@@ -1,6 +1,7 @@
 package dubbo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,9 +27,14 @@ type bridge struct {
 	drops   inbound.Drops
 	bodies  bodies
 
-	providers []*provider
+	qos       *qos // nil for none
+	mu        sync.Mutex
+	providers map[*provider]struct{}
+	discovery *discovery
 	open      atomic.Bool // calls are let in: see asGateway
 	serves    serves
+	entered   registration
+	metadata  atomic.Pointer[metadataInfo] // what is registered; nil for nothing
 }
 
 func newBridge(c config) *bridge { return &bridge{config: c} }
@@ -45,25 +51,83 @@ func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 	if err := errors.Join(b.problems...); err != nil {
 		return err
 	}
+	if err := b.checkRegistries(); err != nil {
+		return err
+	}
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.discovery = newDiscovery(b)
+	var known []*provider
 	for _, r := range b.references {
-		p, err := newProvider(b, r)
+		p, err := newReference(b, r)
 		if err != nil {
 			return err
 		}
-		b.providers = append(b.providers, p)
+		b.discovery.references[p.address] = true
+		known = append(known, p)
 	}
-	b.ctx, b.cancel = context.WithCancel(context.Background())
-	var first sync.WaitGroup
-	for _, p := range b.providers {
-		first.Go(func() { p.connect(ctx) })
+	if err := checkActions("dubbo.Discover", b.discover); err != nil {
+		return err
 	}
-	first.Wait()
-	for _, p := range b.providers {
-		b.running.Go(p.keep)
+	if b.config.qos != "" {
+		q, err := listenQoS(ctx, b)
+		if err != nil {
+			b.cancel()
+			return err
+		}
+		b.qos = q
+		q.start()
 	}
+	for _, p := range known {
+		b.add(p)
+	}
+	b.discovery.start()
 	b.running.Go(b.look)
+	b.waitForProviders(ctx)
 	return nil
 }
+
+// waitForProviders gives providers some time to be there for what the services call when they start.
+func (b *bridge) waitForProviders(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, dialLimit)
+	defer cancel()
+	if b.discovery.wait(ctx) != nil {
+		return
+	}
+	for _, p := range b.list() {
+		select {
+		case <-p.tried:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// add makes a provider known and keeps a connection to it.
+func (b *bridge) add(p *provider) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ctx.Err() != nil { // Stop has closed all
+		return
+	}
+	if b.providers == nil {
+		b.providers = make(map[*provider]struct{})
+	}
+	b.providers[p] = struct{}{}
+	b.running.Go(p.keep)
+}
+
+// list returns the providers, with those that have left and have calls in flight.
+func (b *bridge) list() (list []*provider) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for p := range b.providers {
+		list = append(list, p)
+	}
+	return list
+}
+
+// applicationName names the caller's application to providers.
+func (b *bridge) applicationName() string { return cmp.Or(b.application, b.node.ID()) }
 
 // Stop closes the connections to providers, and all others that are left.
 func (b *bridge) Stop(context.Context) error {
@@ -72,11 +136,16 @@ func (b *bridge) Stop(context.Context) error {
 	}
 	b.cancel()
 	b.serves.closeAll()
-	for _, p := range b.providers {
+	if b.qos != nil {
+		b.qos.close()
+	}
+	for _, p := range b.list() {
 		p.close()
-		b.node.DropForeign(p)
 	}
 	b.running.Wait()
+	for _, p := range b.list() {
+		b.node.DropForeign(p)
+	}
 	return nil
 }
 
@@ -90,8 +159,15 @@ func (b *bridge) look() {
 			for _, c := range b.serves.list() {
 				c.look(now, b.heartbeat)
 			}
-			for _, p := range b.providers {
-				p.look(now)
+			for _, t := range b.serves.servers() {
+				t.look(now)
+			}
+			for _, p := range b.list() {
+				if !p.look(now) {
+					b.mu.Lock()
+					delete(b.providers, p)
+					b.mu.Unlock()
+				}
 			}
 		case <-b.ctx.Done():
 			return
@@ -99,14 +175,20 @@ func (b *bridge) look() {
 	}
 }
 
-// parseAddress reads an address of the protocol.
+// The schemes of addresses.
+const (
+	schemeDubbo  = "dubbo"
+	schemeTriple = "tri"
+)
+
+// parseAddress reads an address of one of the protocols.
 func parseAddress(option, text string) (*url.URL, error) {
 	at, err := url.Parse(text)
-	if err == nil && (at.Scheme != "dubbo" || at.Port() == "" || at.User != nil) {
+	if err == nil && (at.Scheme != schemeDubbo && at.Scheme != schemeTriple || at.Port() == "" || at.User != nil) {
 		err = errors.New("it is none")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: want an address such as dubbo://10.0.0.9:20880: %w", option, err)
+		return nil, fmt.Errorf("%s: want an address such as dubbo://10.0.0.9:20880 or tri://10.0.0.9:50051: %w", option, err)
 	}
 	return at, nil
 }

@@ -43,6 +43,24 @@ func descriptorOf(types []string) string {
 	return b.String()
 }
 
+// sourceType is a type by the name that Java's Class.getName has for it, as Java's source has it: "long[]" for "[J".
+func sourceType(name string) string {
+	if strings.HasPrefix(name, "[") {
+		if known, err := typesOf(name); err == nil && len(known) == 1 {
+			return known[0]
+		}
+	}
+	return name
+}
+
+// className is the reverse of sourceType.
+func className(source string) string {
+	if strings.HasSuffix(source, "[]") {
+		return strings.ReplaceAll(descriptorOf([]string{source}), "/", ".")
+	}
+	return source
+}
+
 func elementDescriptor(element string) string {
 	for letter, name := range primitives {
 		if name == element {

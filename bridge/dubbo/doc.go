@@ -5,7 +5,8 @@
 //		dubbo.Serve("dubbo://:20880", dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0"))),
 //		dubbo.Reference("dubbo://10.0.0.9:20880", dubbo.Interface("com.shop.StockService", "stock", dubbo.Method("reserve")))))
 //
-// It speaks the protocol dubbo:// (Dubbo2), with Hessian 2 for values: see package codec/hessian for what Go types are in Java.
+// It speaks the protocols dubbo:// (Dubbo2) and tri:// (Triple), with Hessian 2 for values: see package codec/hessian for what Go types are in
+// Java. Triple carries streams and messages of Protocol Buffers too, and a port that serves it takes calls in JSON over HTTP.
 //
 // # Arguments
 //

@@ -3,6 +3,7 @@ package dubbo_test
 import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/dubbo"
+	"github.com/sabir-go/sabir/bridge/dubbo/zookeeper"
 )
 
 func ExampleServe() {
@@ -37,4 +38,34 @@ func ExampleMethod() {
 		dubbo.Method("get", dubbo.Action("getByText"), dubbo.Parameters("java.lang.String")),
 		dubbo.Throws("OutOfStock", "com.shop.OutOfStockException"))
 	// end
+}
+
+func ExampleStream() {
+	dubbo.Bridge(
+		// doc: streams
+		dubbo.Reference("tri://10.0.0.9:50051", dubbo.Interface("com.shop.TradeService", "trades",
+			dubbo.Method("watch", dubbo.ServerStream(), dubbo.Parameters("java.lang.String")), // void watch(String, StreamObserver<Order>)
+			dubbo.Method("trade", dubbo.Stream()))))                                           // StreamObserver<String> trade(StreamObserver<Order>)
+	// end
+}
+
+func ExampleServe_both() {
+	dubbo.Bridge(
+		// doc: both
+		dubbo.Serve("dubbo://:20880", dubbo.Interface("com.shop.OrderService", "orders")),
+		dubbo.Serve("tri://:20880", dubbo.Interface("com.shop.OrderService", "orders")))
+	// end
+}
+
+func ExampleAt() {
+	orders := sabir.NewService("orders")
+	// doc: registry
+	node := sabir.NewNode(sabir.Serve(orders), dubbo.Bridge(
+		dubbo.At(&zookeeper.Registry{Servers: []string{"10.0.0.9:2181"}}),
+		dubbo.Application("shop"), dubbo.Open(),
+		dubbo.Serve("dubbo://0.0.0.0:20880", dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0"))),
+		dubbo.Discover(dubbo.Interface("com.shop.StockService", "stock", dubbo.Version("1.0.0"),
+			dubbo.Method("reserve", dubbo.Parameters("java.lang.String", "int"))))))
+	// end
+	_ = node
 }

@@ -98,12 +98,13 @@ func readFrame(r *bufio.Reader, held *bodies) (f frame, err error) {
 	return f, err
 }
 
-func readBody(r *bufio.Reader, length int, held *bodies) (body []byte, err error) {
+// readBody reads so many bytes. After errNoMemory they were read over.
+func readBody(r io.Reader, length int, held *bodies) (body []byte, err error) {
 	for len(body) < length {
 		next := min(length-len(body), max(len(body), firstPiece))
 		if !held.reserve(next) {
 			held.free(len(body))
-			if _, err := r.Discard(length - len(body)); err != nil {
+			if _, err := io.CopyN(io.Discard, r, int64(length-len(body))); err != nil {
 				return nil, err
 			}
 			return nil, errNoMemory

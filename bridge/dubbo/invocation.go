@@ -3,6 +3,7 @@ package dubbo
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/sabir-go/sabir"
@@ -25,6 +26,7 @@ type invocation struct {
 	path, version, method string
 	types                 []string // of the arguments
 	arguments             []byte   // a stream of Hessian values of its own
+	each                  [][]byte // in its place a stream for each argument, as Triple has them; nil for none
 	attachments           map[string]any
 	answersAttachments    bool // the caller reads those of answers
 	generic               bool // the answer has maps in place of objects
@@ -58,11 +60,18 @@ func readInvocation(body []byte) (*invocation, error) {
 			return nil, fmt.Errorf("the attachments: %w", err)
 		}
 	}
-	inv.answersAttachments = strings.HasPrefix(protocol, "2.0.") && protocol >= protocolVersion
+	inv.answersAttachments = readsAttachments(protocol)
 	if (inv.method == genericMethod || inv.method == genericAsyncMethod) && descriptor == genericDescriptor {
 		err = inv.readGeneric()
 	}
 	return inv, err
+}
+
+// readsAttachments reports whether callers of a version of the protocol read the attachments of answers: those from 2.0.2 to 2.0.99.
+func readsAttachments(version string) bool {
+	last, ok := strings.CutPrefix(version, "2.0.")
+	n, err := strconv.Atoi(last)
+	return ok && err == nil && n >= 2 && n <= 99
 }
 
 // readGeneric makes of a generic call what it stands for: the name of a method, the types of its parameters, and the arguments in a list.
@@ -74,7 +83,10 @@ func (inv *invocation) readGeneric() error {
 	var types []string
 	d := takeDecoder(inv.arguments)
 	defer putDecoder(d)
-	for _, v := range []any{&inv.method, &types, &values} {
+	for i, v := range []any{&inv.method, &types, &values} {
+		if inv.each != nil {
+			d.Reset(inv.each[i])
+		}
 		if err := d.Decode(v); err != nil {
 			return err
 		}
@@ -94,13 +106,9 @@ func (inv *invocation) readGeneric() error {
 		}
 	}
 	for i, t := range types {
-		if strings.HasPrefix(t, "[") { // the name of an array's class, as Class.getName has it
-			if known, err := typesOf(t); err == nil && len(known) == 1 {
-				types[i] = known[0]
-			}
-		}
+		types[i] = sourceType(t)
 	}
-	inv.generic, inv.types, inv.arguments = true, types, e.Bytes()
+	inv.generic, inv.types, inv.arguments, inv.each = true, types, e.Bytes(), nil
 	return nil
 }
 
@@ -114,7 +122,9 @@ func (inv *invocation) attachment(key string) string {
 func (*invocation) Name() string { return hessian.Name }
 
 // Decode implements codec.Codec.
-func (inv *invocation) Decode(data []byte, v any) error { return decodeArguments(data, inv.types, v) }
+func (inv *invocation) Decode(data []byte, v any) error {
+	return decodeArguments(data, inv.each, inv.types, v)
+}
 
 // Append implements codec.Codec.
 func (inv *invocation) Append(dst []byte, v any) ([]byte, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/hessian"
@@ -20,7 +21,7 @@ type link struct {
 
 	mu      sync.Mutex
 	waiting map[int64]chan frame
-	over    bool
+	done    bool
 }
 
 func newLink(p *provider, c *connection) *link {
@@ -56,7 +57,7 @@ func (l *link) read() {
 func (l *link) end() {
 	l.Close()
 	l.mu.Lock()
-	l.over = true
+	l.done = true
 	l.mu.Unlock()
 	close(l.ended)
 }
@@ -65,7 +66,7 @@ func (l *link) end() {
 func (l *link) add(answered chan frame) (id int64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over {
+	if l.done {
 		return 0, false
 	}
 	id = l.ids.Add(1)
@@ -88,19 +89,25 @@ func (l *link) waits() bool {
 	return len(l.waiting) > 0
 }
 
-// Send implements sabir.ForeignNode: it makes a call.
-func (p *provider) Send(ctx context.Context, r *sabir.Request) error {
-	to := p.methods[r.Action().Name]
-	if to == nil {
-		return sabir.NewError(sabir.ErrActionNotFound.Code, sabir.ErrActionNotFound.Name, r.Action().Name+" is no method of the Dubbo provider "+p.id).AsRetryable()
-	}
-	if err := ctx.Err(); err != nil {
-		return sabir.AsError(err)
-	}
-	l := p.link.Load()
-	if l == nil || l.closing.Load() {
-		return p.unreachable(to.action)
-	}
+// over implements session.
+func (l *link) over() <-chan struct{} { return l.ended }
+
+// stops implements session.
+func (l *link) stops() bool { return l.closing.Load() }
+
+// silence implements session.
+func (l *link) silence(now time.Time) time.Duration {
+	return now.Sub(time.Unix(0, l.lastRead.Load()))
+}
+
+// open implements session.
+func (l *link) open(_ context.Context, to *method) (sabir.ForeignStream, error) {
+	return nil, sabir.Errorf(sabir.CodeUnimplemented, "NoStreams", "%s: the protocol dubbo carries no streams: call it by tri://", to.action)
+}
+
+// call implements session.
+func (l *link) call(ctx context.Context, to *method, r *sabir.Request) error {
+	p := l.provider
 	held := buffers.Get().(*[]byte)
 	out, err := p.appendRequest(ctx, to, r, (*held)[:0])
 	if err != nil {
@@ -153,7 +160,7 @@ func (p *provider) appendRequest(ctx context.Context, to *method, r *sabir.Reque
 	if out, err = r.AppendInput(outgoing{to}, out); err != nil {
 		return nil, err
 	}
-	out, err = hessian.Append(out, attachmentsFor(ctx, to.of, generic, p.bridge.node.ID()))
+	out, err = hessian.Append(out, p.bridge.attachmentsFor(ctx, to.of, generic))
 	if err != nil {
 		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the metadata of the call of %s cannot be written: %w", to.action, err)
 	}
@@ -190,12 +197,4 @@ func (p *provider) lost(action string) *sabir.Error {
 	e := sabir.NewError(sabir.ErrLinkLost.Code, sabir.ErrLinkLost.Name, fmt.Sprintf("the connection to the Dubbo provider %s was lost before %s was answered", p.id, action))
 	e.Node = p.id
 	return e
-}
-
-// Emit implements sabir.ForeignNode. Dubbo has no events, and its providers offer no handlers of any.
-func (p *provider) Emit(context.Context, string, *sabir.Request) error { return nil }
-
-// Open implements sabir.ForeignNode.
-func (p *provider) Open(_ context.Context, action *sabir.Action) (sabir.ForeignStream, error) {
-	return nil, sabir.Errorf(sabir.CodeUnimplemented, "NoStreams", "%s: the protocol dubbo carries no streams", action.Name)
 }

@@ -181,7 +181,13 @@ func (p *process) until(line string) map[string]string {
 // start starts a node.
 func start(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
 	t.Helper()
-	node := sabir.NewNode(append([]sabir.NodeOption{sabir.NodeID("go"), sabir.Logger(slog.New(slog.NewTextHandler(t.Output(), nil)))}, options...)...)
+	return startAs(t, "go", options...)
+}
+
+// startAs starts a node with an id of its own.
+func startAs(t *testing.T, id string, options ...sabir.NodeOption) *sabir.Node {
+	t.Helper()
+	node := sabir.NewNode(append([]sabir.NodeOption{sabir.NodeID(id), sabir.Logger(slog.New(slog.NewTextHandler(t.Output(), nil)))}, options...)...)
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -2,18 +2,22 @@ package dubbo
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/sabir-go/sabir/internal/names"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // Mapping is a row of the table of interfaces: see [Interface].
 type Mapping struct {
 	name, service  string
 	version, group string
+	protobuf       bool // its values are messages of Protocol Buffers
 	methods        []*method
 	exceptions     map[string]string // classes, by names of errors
 	errors         map[string]string // names of errors, by classes
 	problems       []error
+	offline        atomic.Bool // an operator has said so: see QoS
 }
 
 // method is one of an interface and the action that it is.
@@ -21,6 +25,8 @@ type method struct {
 	of           *Mapping
 	name, action string   // of the action the full name
 	types        []string // of the parameters; nil where they are not known
+	stream       bool
+	shape        introspect.Shape // of a stream
 }
 
 // InterfaceOption is an option of [Interface].
@@ -51,6 +57,11 @@ func Version(version string) InterfaceOption { return func(m *Mapping) { m.versi
 
 // Group is the group of the interface. Default: none.
 func Group(group string) InterfaceOption { return func(m *Mapping) { m.group = group } }
+
+// Protobuf states that the arguments and answers of the interface are messages of Protocol Buffers, as those are that Dubbo generates from a
+// .proto file. Structs are written as package codec/protobuf describes. It is for tri:// only. Actions whose input and answer are generated messages
+// need no such statement.
+func Protobuf() InterfaceOption { return func(m *Mapping) { m.protobuf = true } }
 
 // MethodOption is an option of [Method].
 type MethodOption func(*method)
@@ -92,10 +103,31 @@ func Parameters(types ...string) MethodOption {
 	}
 }
 
+// Stream makes a method of a [Reference] by tri:// a stream with any number of values both ways: StreamObserver<Out> name(StreamObserver<In>). Its
+// [Parameters], which it needs only for providers that look at them, are the class of In. A served method is a stream if its action is one.
+func Stream() MethodOption { return func(m *method) { m.stream = true } }
+
+// ServerStream makes a method of a [Reference] by tri:// a stream of answers: void name(In, StreamObserver<Out>).
+func ServerStream() MethodOption {
+	return func(m *method) { m.stream, m.shape = true, introspect.ServerStream }
+}
+
 // Throws makes an error of that name an exception of the class on Java's side, which the interface declares, and an exception of the class an error
 // of that name here. Java refuses classes of exceptions that it does not know.
 func Throws(errorName, class string) InterfaceOption {
 	return func(m *Mapping) { m.exceptions[errorName], m.errors[class] = class, errorName }
+}
+
+// serviceKey is the interface with its version and group, as Dubbo's tools have it: "eu/com.shop.OrderService:1.0.0".
+func (m *Mapping) serviceKey() string {
+	text := m.name
+	if m.group != "" {
+		text = m.group + "/" + text
+	}
+	if m.version != "" {
+		text += ":" + m.version
+	}
+	return text
 }
 
 // key holds what requests name an interface by.

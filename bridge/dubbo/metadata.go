@@ -45,15 +45,18 @@ func textOf(value any) (string, bool) {
 }
 
 // attachmentsFor are those of a call that is made with the context.
-func attachmentsFor(ctx context.Context, m *Mapping, generic bool, application string) map[string]string {
+func (b *bridge) attachmentsFor(ctx context.Context, m *Mapping, generic bool) map[string]string {
 	sent := sabir.MetadataFromContext(ctx)
-	pairs := make(map[string]string, len(sent)+6)
+	pairs := make(map[string]string, len(sent)+7)
 	for name, value := range sent {
 		if !inbound.Reserved(name) && !slices.Contains(ofProtocol, name) {
 			pairs[name] = value
 		}
 	}
-	pairs["path"], pairs["interface"], pairs["remote.application"] = m.name, m.name, application
+	pairs["path"], pairs["interface"], pairs["remote.application"] = m.name, m.name, b.applicationName()
+	if b.tag != "" {
+		pairs[paramTag] = b.tag
+	}
 	if m.version != "" {
 		pairs["version"] = m.version
 	}
@@ -133,6 +136,13 @@ func (a *attachments) SetHeader(name, value string) error {
 
 // SetTrailer implements gateway.Answer.
 func (a *attachments) SetTrailer(name, value string) error { return a.SetHeader(name, value) }
+
+// taken returns what was set.
+func (a *attachments) taken() map[string]string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return maps.Clone(a.pairs)
+}
 
 // with returns all, and the version of the protocol.
 func (a *attachments) with(version string) map[string]string {

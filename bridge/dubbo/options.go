@@ -3,6 +3,7 @@ package dubbo
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/sabir-go/sabir"
@@ -15,9 +16,15 @@ type Option func(*config)
 type config struct {
 	serve      []endpoint
 	references []endpoint
+	discover   []*Mapping
+	registries []registryOf
 	open       bool
 	heartbeat  time.Duration
+	qos        string // address; "" for none
 	problems   []error
+
+	application, advertise, tag string
+	parameters                  url.Values
 }
 
 // endpoint is an address with the interfaces that are called there.
@@ -26,34 +33,44 @@ type endpoint struct {
 	interfaces []*Mapping
 }
 
-// Serve listens at an address such as "dubbo://:20880" for calls of the interfaces. Nothing else can be called: the table of interfaces says
+// Serve listens at an address such as "dubbo://:20880" or "tri://:50051" for calls of the interfaces. Where both protocols have one address, its
+// port speaks both. Nothing else can be called: the table of interfaces says
 // which services Dubbo's consumers reach, and only public actions of this node are reached. No host is this machine only; another
 // address needs [Open].
 func Serve(address string, interfaces ...*Mapping) Option {
 	return func(c *config) { c.serve = append(c.serve, c.endpoint("dubbo.Serve", address, interfaces)) }
 }
 
-// Reference makes the interfaces of a Dubbo provider callable by the names of their services. The provider may come later: until it is there, and
+// Reference makes the interfaces of a Dubbo provider at an address such as "dubbo://10.0.0.9:20880" or "tri://10.0.0.9:50051" callable by the names of
+// their services. The provider may come later: until it is there, and
 // after it has gone, calls are sabir.ErrServiceUnavailable, and a connection is tried again and again.
 func Reference(address string, interfaces ...*Mapping) Option {
 	return func(c *config) {
 		c.references = append(c.references, c.endpoint("dubbo.Reference", address, interfaces))
-		for _, m := range interfaces {
-			if len(m.methods) == 0 {
-				c.problems = append(c.problems, fmt.Errorf("dubbo.Reference(%q): name the methods of %s that are called, by dubbo.Method", address, m.name))
-			}
+		c.needMethods("dubbo.Reference(\""+address+"\")", interfaces)
+	}
+}
+
+// needMethods notes interfaces that are called and have no methods.
+func (c *config) needMethods(option string, interfaces []*Mapping) {
+	for _, m := range interfaces {
+		if len(m.methods) == 0 {
+			c.problems = append(c.problems, fmt.Errorf("%s: name the methods of %s that are called, by dubbo.Method", option, m.name))
 		}
 	}
 }
 
 func (c *config) endpoint(option, address string, interfaces []*Mapping) endpoint {
+	if address != "" {
+		option = fmt.Sprintf("%s(%q)", option, address)
+	}
 	for _, m := range interfaces {
 		for _, problem := range m.problems {
-			c.problems = append(c.problems, fmt.Errorf("%s(%q): %w", option, address, problem))
+			c.problems = append(c.problems, fmt.Errorf("%s: %w", option, problem))
 		}
 	}
 	if len(interfaces) == 0 {
-		c.problems = append(c.problems, fmt.Errorf("%s(%q): name at least one dubbo.Interface", option, address))
+		c.problems = append(c.problems, fmt.Errorf("%s: name at least one dubbo.Interface", option))
 	}
 	return endpoint{address, interfaces}
 }
@@ -71,6 +88,10 @@ func Heartbeat(interval time.Duration) Option {
 		c.heartbeat = interval
 	}
 }
+
+// QoS listens at an address such as ":22222" for Dubbo's commands to operators: ls, online, offline, help and quit, by telnet or by HTTP (GET /ls).
+// Without a host that is this machine only; another address needs [Open]. Default: none.
+func QoS(address string) Option { return func(c *config) { c.qos = address } }
 
 // Bridge makes the node a provider and a consumer of Dubbo.
 func Bridge(options ...Option) sabir.NodeOption {

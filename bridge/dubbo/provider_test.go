@@ -14,11 +14,11 @@ import (
 )
 
 type order struct {
-	ID     string   `hessian:"id"`
-	Amount int32    `hessian:"amount"`
-	Total  float64  `hessian:"total"`
-	Tags   []string `hessian:"tags"`
-	Parent *order   `hessian:"parent"`
+	ID     string   `json:"id"`
+	Amount int32    `json:"amount"`
+	Total  float64  `json:"total"`
+	Tags   []string `json:"tags"`
+	Parent *order   `json:"parent"`
 }
 
 type color string
@@ -46,6 +46,7 @@ func orders(notes noted) *sabir.Service {
 		in.Parent = &in
 		return &in, nil
 	})
+	sabir.Handle(s, "amount", func(_ context.Context, in order) (int32, error) { return in.Amount, nil })
 	sabir.Handle(s, "find", func(_ context.Context, in struct {
 		Version int32  `dubbo:"2"`
 		ID      string `dubbo:"1"`
@@ -121,7 +122,7 @@ func orders(notes noted) *sabir.Service {
 func mapping() *dubbo.Mapping {
 	options := []dubbo.InterfaceOption{dubbo.Version("1.0.0"), dubbo.Throws("OutOfStock", "com.shop.OutOfStockException"),
 		dubbo.Method("get", dubbo.Action("getByNumber"), dubbo.Parameters("long")), dubbo.Method("get", dubbo.Action("getByText"), dubbo.Parameters("java.lang.String"))}
-	for _, name := range []string{"ping", "add", "place", "find", "list", "count", "price", "favourite", "bytes", "later", "attachments", "note", "fail", "slow"} {
+	for _, name := range []string{"ping", "add", "place", "amount", "find", "list", "count", "price", "favourite", "bytes", "later", "attachments", "note", "fail", "slow"} {
 		options = append(options, dubbo.Method(name))
 	}
 	return dubbo.Interface("com.shop.OrderService", "orders", options...)
@@ -129,9 +130,15 @@ func mapping() *dubbo.Mapping {
 
 func TestAJavaConsumerCallsANodeAsAProvider(t *testing.T) {
 	brokers.Long(t)
+	for _, scheme := range []string{"dubbo", "tri"} {
+		t.Run(scheme, func(t *testing.T) { consumed(t, scheme) })
+	}
+}
+
+func consumed(t *testing.T, scheme string) {
 	address, notes := freeAddress(t), make(noted, 1)
-	node := start(t, sabir.Serve(orders(notes)), dubbo.Bridge(dubbo.Serve("dubbo://"+address, mapping())))
-	consumer := run(t, "Consumer", asJava(address)+"/com.shop.OrderService")
+	node := start(t, sabir.Serve(orders(notes)), dubbo.Bridge(dubbo.Serve(scheme+"://"+address, mapping())))
+	consumer := run(t, "Consumer", scheme+"://"+asJava(address)+"/com.shop.OrderService")
 	got := consumer.until("end")
 	for name, want := range map[string]string{
 		"ping":                  "pong",
@@ -185,7 +192,7 @@ func TestAJavaConsumerCallsANodeAsAProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	consumer.until("failed")
-	start(t, sabir.Serve(orders(notes)), dubbo.Bridge(dubbo.Serve("dubbo://"+address, mapping())))
+	start(t, sabir.Serve(orders(notes)), dubbo.Bridge(dubbo.Serve(scheme+"://"+address, mapping())))
 	if got := consumer.until("back"); got["back"] != "after failed calls" {
 		t.Errorf("the consumer is back %s", got["back"])
 	}

@@ -32,6 +32,7 @@ func typed() *dubbo.Mapping {
 		dubbo.Method("attachments", dubbo.Parameters("java.lang.String")),
 		dubbo.Method("fail", dubbo.Parameters("java.lang.String")),
 		dubbo.Method("slow", dubbo.Parameters("int")),
+		dubbo.Method("$echo", dubbo.Action("echo"), dubbo.Parameters("java.lang.Object")),
 	)
 }
 
@@ -78,19 +79,25 @@ type priced struct {
 }
 
 // ready starts a provider of Java, and a node that refers to it.
-func ready(t *testing.T) (*process, *sabir.Node) {
+func ready(t *testing.T, scheme string, tables ...*dubbo.Mapping) (*process, *sabir.Node) {
 	t.Helper()
 	address := freeAddress(t)
 	_, port, _ := strings.Cut(address, ":")
-	provider := run(t, "Provider", port)
+	provider := run(t, "Provider", port, scheme)
 	provider.until("ready")
-	node := start(t, dubbo.Bridge(dubbo.Reference("dubbo://"+address, typed(), generic())))
+	node := start(t, dubbo.Bridge(dubbo.Reference(scheme+"://"+address, tables...)))
 	return provider, node
 }
 
 func TestANodeCallsAJavaProviderByName(t *testing.T) {
 	brokers.Long(t)
-	provider, node := ready(t)
+	for _, scheme := range []string{"dubbo", "tri"} {
+		t.Run(scheme, func(t *testing.T) { provided(t, scheme) })
+	}
+}
+
+func provided(t *testing.T, scheme string) {
+	provider, node := ready(t, scheme, typed(), generic())
 	for _, service := range []string{"orders", "anyorders"} {
 		ask(t, node, service+".ping", sabir.Empty{}, "pong")
 		ask(t, node, service+".add", sum{2, 40}, int32(42))
@@ -123,6 +130,7 @@ func TestANodeCallsAJavaProviderByName(t *testing.T) {
 		}
 	}
 	ask(t, node, "orders.favourite", color("RED"), color("GREEN"))
+	ask(t, node, "orders.echo", "hello", "hello")
 	ask(t, node, "orders.getByNumber", int64(7), "number")
 	ask(t, node, "orders.getByText", "7", "text")
 	placed, err := sabir.Bind[order, *order](node, "orders.place")(t.Context(), order{ID: "p"})

@@ -141,6 +141,7 @@ func TestASilentConsumerGetsHeartbeatsAndIsLeft(t *testing.T) {
 func TestAStopIsAnnouncedAndCallsInFlightAreAnswered(t *testing.T) {
 	address, begun, goOn := freeAddress(t), make(chan bool), make(chan bool)
 	s := sabir.NewService("orders")
+	sabir.Handle(s, "number", func(context.Context, sabir.Empty) (int, error) { return 7, nil })
 	sabir.Handle(s, "ping", func(context.Context, sabir.Empty) (string, error) {
 		begun <- true
 		<-goOn
@@ -155,20 +156,66 @@ func TestAStopIsAnnouncedAndCallsInFlightAreAnswered(t *testing.T) {
 	if flags, _, _, body := p.next(); flags != 0xa2 || string(body) != "\x01R" {
 		t.Errorf("got the flags %x and the body %q, want the event that no more calls are taken", flags, body)
 	}
-	p.write(frame(0xc2, 0, 3, call(t, "ping", "", nil)))
-	for i := range 2 {
-		_, status, id, body := p.next()
-		if i == 0 {
-			close(goOn)
+	// Calls that a consumer sent before it read the event are answered, later ones are refused.
+	status, taken := byte(20), 0
+	for id := uint64(2); status == 20; id++ {
+		p.write(frame(0xc2, 0, id, call(t, "number", "", nil)))
+		var answered uint64
+		if _, status, answered, _ = p.next(); answered != id {
+			t.Fatalf("got the answer %d, want %d", answered, id)
 		}
-		if id != uint64(3-2*i) || id == 1 && (status != 20 || !strings.Contains(string(body), "done")) || id == 3 && status != 35 {
-			t.Errorf("the answer %d has the status %d and the body %q", id, status, body)
+		if status == 20 {
+			taken++
 		}
+	}
+	if status != 35 || taken == 0 {
+		t.Errorf("after %d calls that were taken one was refused with the status %d", taken, status)
+	}
+	close(goOn)
+	if _, status, id, body := p.next(); id != 1 || status != 20 || !strings.Contains(string(body), "done") {
+		t.Errorf("the answer %d has the status %d and the body %q", id, status, body)
 	}
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
 	p.ended()
+}
+
+func TestAnswersHaveAttachmentsForCallersThatReadThem(t *testing.T) {
+	_, address := serving(t)
+	p := dial(t, address)
+	for version, kind := range map[string]byte{"2.0.1": 0x91, "2.0.2": 0x94, "2.0.10": 0x94, "2.0.99": 0x94, "2.0.100": 0x91, "2.5.3": 0x91, "2.0.": 0x91, "": 0x91} {
+		p.write(frame(0xc2, 0, 1, encode(t, version, "com.shop.OrderService", "1.0.0", "ping", "", map[string]any{})))
+		if _, status, _, body := p.next(); status != 20 || body[0] != kind {
+			t.Errorf("%q: the status is %d, and the answer begins with %x, want %x", version, status, body[0], kind)
+		}
+	}
+}
+
+func TestASilentProviderGetsHeartbeatsAndIsLeft(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	start(t, dubbo.Bridge(dubbo.Heartbeat(50*time.Millisecond), dubbo.Reference("dubbo://"+listener.Addr().String(), typed())))
+	c, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPeer(t, c)
+	if flags, _, id, body := p.next(); flags != 0xe2 || string(body) != "N" {
+		t.Errorf("got the flags %x and the body %q, want a heartbeat", flags, body)
+	} else {
+		p.write(frame(0x22, 20, id, []byte("N"))) // one that answers is kept
+	}
+	if flags, _, _, _ := p.next(); flags != 0xe2 {
+		t.Errorf("got the flags %x, want the next heartbeat", flags)
+	}
+	_, _ = io.Copy(io.Discard, p.reader) // until it ends: the deadline of the connection would be an error below
+	if _, err := p.reader.ReadByte(); err != io.EOF && !strings.Contains(err.Error(), "reset") {
+		t.Errorf("the connection did not end: %v", err)
+	}
 }
 
 func TestAOneWayCallHasNoAnswer(t *testing.T) {

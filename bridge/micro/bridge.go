@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/internal/inbound"
 )
 
@@ -27,13 +28,23 @@ type bridge struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
+	streaming  context.Context // ends before the services do
+	endStreams context.CancelFunc
+
 	listener net.Listener // nil where nobody can call
 	address  string       // that the registry names
 	server   *http.Server
 	opened   atomic.Bool
 	exposed  atomic.Pointer[exposed]
-	changed  chan struct{} // what is exposed may have changed
-	bodies   atomic.Int64  // bytes of the requests that are served
+	bodies   atomic.Int64  // bytes of the requests and events that are served
+	serving  inbound.Calls // events
+	updating sync.Mutex    // held by update
+	unheard  map[string]bool
+
+	registered    registered
+	queues        *queues // nil without a broker
+	subscriptions subscriptions
+	posting       inbound.Calls // events that are on their way to HTTP brokers
 
 	client *http.Client
 	http2  *http.Client // for servers of gRPC
@@ -44,7 +55,7 @@ type bridge struct {
 }
 
 func newBridge(c config) *bridge {
-	b := &bridge{config: c, changed: make(chan struct{}, 1)}
+	b := &bridge{config: c}
 	b.peers.known = make(map[string]*peer)
 	b.exposed.Store(&exposed{})
 	return b
@@ -56,17 +67,22 @@ func (b *bridge) Name() string { return "micro" }
 // Start begins to listen, and finds the services of go-micro.
 func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 	b.node, b.instance = n, gateway.NewRequestID()[:8]
-	if b.listen == "" && (len(b.expose) > 0 || len(b.endpoints) > 0) {
+	if len(b.publish) > 0 && b.broker == nil && !b.config.mdns && len(b.registries) == 0 {
+		b.problem("micro.Publish", errors.New("subscribers are not known: give the bridge a registry, or a broker by micro.WithBroker"))
+	}
+	if b.listen == "" && (len(b.expose) > 0 && b.broker == nil || len(b.endpoints) > 0) {
 		b.problem("micro.Bridge", errors.New("actions are exposed, and nobody can reach them: give it micro.Listen"))
 	}
 	if err := errors.Join(b.problems...); err != nil {
 		return err
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.streaming, b.endStreams = context.WithCancel(b.ctx)
 	b.client, b.http2 = newClients()
 	if err := b.begin(ctx); err != nil {
 		b.cancel()
 		b.running.Wait()
+		err = errors.Join(err, b.disconnect())
 		if b.listener != nil {
 			err = errors.Join(err, b.listener.Close())
 		}
@@ -77,6 +93,9 @@ func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 
 func (b *bridge) begin(ctx context.Context) error {
 	if err := b.listenHTTP(); err != nil {
+		return err
+	}
+	if err := b.connect(ctx); err != nil {
 		return err
 	}
 	for _, s := range b.statics {
@@ -99,21 +118,36 @@ func (b *bridge) begin(ctx context.Context) error {
 		b.running.Go(m.takeAnswers)
 		b.running.Go(m.ask)
 	}
+	var looked []<-chan struct{}
+	for _, r := range b.registries {
+		looked = append(looked, b.runRegistry(r))
+	}
 	b.running.Go(b.probe)
 	b.running.Go(b.follow)
-	b.settle(ctx)
+	b.settle(ctx, looked)
 	return nil
 }
+
+// registryTime bounds the wait for registries that do not answer.
+const registryTime = 2 * time.Second
 
 // answerTime bounds the wait for answers over mDNS. Nodes of go-micro wait for as long twice: for the names of services, and for their nodes.
 const answerTime = 200 * time.Millisecond
 
 // settle waits until those that are there have been found, so that services can call them when they start.
-func (b *bridge) settle(ctx context.Context) {
+func (b *bridge) settle(ctx context.Context, looked []<-chan struct{}) {
 	if b.config.mdns {
 		select {
 		case <-time.After(answerTime):
 		case <-ctx.Done():
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, registryTime)
+	defer cancel()
+	for _, one := range looked {
+		select {
+		case <-one:
+		case <-limited.Done():
 		}
 	}
 	for _, p := range b.peers.list() {
@@ -133,7 +167,7 @@ func (b *bridge) open() error {
 	}
 	b.node.Log().Info("serves clients of go-micro", "node", b.node.ID(), "address", b.address)
 	b.running.Go(func() {
-		if err := b.server.Serve(b.listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := httpstrict.Serve(b.server, b.listener); !errors.Is(err, http.ErrServerClosed) {
 			b.node.Log().Error("clients of go-micro are not served any more", "node", b.node.ID(), "address", b.address, "error", err)
 		}
 	})
@@ -144,17 +178,26 @@ func (b *bridge) open() error {
 func (b *bridge) close(ctx context.Context) error {
 	b.opened.Store(false)
 	b.update()
+	b.endStreams()
+	err := b.serving.Wait(ctx)
+	limited, cancel := context.WithTimeout(ctx, leaveLimit)
+	defer cancel()
+	b.posting.Wait(limited) // those that are left are lost
 	if b.listener == nil {
-		return nil
+		return err
 	}
-	return b.server.Shutdown(ctx)
+	return errors.Join(err, b.server.Shutdown(ctx))
 }
+
+// leaveLimit bounds the wait for subscribers that have not taken their events.
+const leaveLimit = 2 * time.Second
 
 // Stop leaves.
 func (b *bridge) Stop(context.Context) error {
 	b.opened.Store(false)
 	b.update()
 	b.cancel()
+	b.endStreams() // for the analysis of contexts; it has ended with b.ctx
 	var err error
 	if b.listener != nil {
 		err = b.server.Close()
@@ -164,6 +207,8 @@ func (b *bridge) Stop(context.Context) error {
 		b.mdns.close()
 	}
 	b.running.Wait()
+	b.posting.Wait(context.Background()) // they have ended with b.ctx
+	err = errors.Join(err, b.disconnect())
 	b.dropPeers()
 	b.client.CloseIdleConnections()
 	b.http2.CloseIdleConnections()

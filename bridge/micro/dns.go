@@ -100,7 +100,7 @@ func (r *record) listing(questions []dnsmessage.Question) ([]byte, error) {
 type answers struct {
 	services []string // that there are
 	nodes    []*record
-	left     []string // ids of nodes that have left
+	left     []*record // nodes that have left
 }
 
 var errNoAnswer = errors.New("no answer")
@@ -148,13 +148,15 @@ func readAnswers(packet []byte) (a answers, err error) {
 		}
 		id, ok := strings.CutSuffix(name, "."+t.Service+domain)
 		ip := addresses[srv.Target.String()]
+		r := &record{id: id, service: t.Service, version: t.Version, metadata: t.Metadata}
+		r.endpoints, r.streams = callable(t.Endpoints)
 		switch {
 		case !ok || t.Service == "" || t.Metadata["server"] == serverName:
 		case all[i].Header.TTL == 0:
-			a.left = append(a.left, id)
+			a.left = append(a.left, r)
 		case ip != nil && srv.Port != 0:
-			a.nodes = append(a.nodes, &record{id: id, service: t.Service, version: t.Version, endpoints: t.names(), metadata: t.Metadata,
-				address: net.JoinHostPort(ip.String(), strconv.Itoa(int(srv.Port)))})
+			r.address = net.JoinHostPort(ip.String(), strconv.Itoa(int(srv.Port)))
+			a.nodes = append(a.nodes, r)
 		}
 	}
 	return a, nil

@@ -3,6 +3,8 @@ package micro_test
 import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/micro"
+	"github.com/sabir-go/sabir/bridge/micro/etcd"
+	"github.com/sabir-go/sabir/bridge/micro/nats"
 )
 
 func ExampleBridge() {
@@ -10,6 +12,25 @@ func ExampleBridge() {
 	// doc: bridge
 	node := sabir.NewNode(sabir.Serve(orders),
 		micro.Bridge(micro.MDNS(), micro.Open(), micro.Listen("10.0.0.7:8080"), micro.Expose("orders.*")))
+	// end
+	_ = node
+}
+
+func ExampleWithRegistry() {
+	orders := sabir.NewService("orders")
+	// doc: registry
+	node := sabir.NewNode(sabir.Serve(orders), micro.Bridge(
+		micro.WithRegistry(&etcd.Registry{URLs: []string{"http://10.0.0.9:2379"}}),
+		micro.Open(), micro.Listen("10.0.0.7:8080"), micro.Expose("orders.*")))
+	// end
+	_ = node
+}
+
+func ExampleWithBroker() {
+	orders := sabir.NewService("orders")
+	// doc: events
+	node := sabir.NewNode(sabir.Serve(orders), micro.Bridge(
+		micro.WithBroker(&nats.Broker{Address: "nats://10.0.0.9:4222"}), micro.Expose("orders.*"), micro.Publish("orders.*")))
 	// end
 	_ = node
 }

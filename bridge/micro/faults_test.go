@@ -95,7 +95,6 @@ func TestMalformedRequestsAreRefused(t *testing.T) {
 		{"a content type that nobody has", head[:strings.Index(head, "Content-Type")] + "Content-Type: text/x\r\nContent-Length: 2\r\n\r\n{}", 200, "unsupported Content-Type"},
 		{"JSON that ends too early", head + "Content-Length: 1\r\n\r\n{", 200, "BadInput"},
 		{"JSON that is too deep", head + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", 200_008, `{"item":`+strings.Repeat("[", 200_000)), 200, "BadInput"},
-		{"a stream", head + "Micro-Stream: 1\r\nContent-Length: 2\r\n\r\n{}", 200, "NoStreams"},
 		{"an event", head + "Micro-Topic: x\r\nContent-Length: 2\r\n\r\n{}", 200, "NoEvents"},
 	} {
 		status, h := raw(t, at, c.text)

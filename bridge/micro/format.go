@@ -36,6 +36,18 @@ func formatOf(contentType string) (format, bool) {
 	return format{}, false
 }
 
+// eventFormatOf is the format of an event, which clients of go-micro's gRPC name as they do in calls.
+func eventFormatOf(contentType string) (format, bool) {
+	contentType, _, _ = strings.Cut(contentType, ";")
+	switch contentType = strings.TrimSpace(contentType); {
+	case contentType == "application/proto":
+		return formatOf("application/protobuf")
+	case strings.HasPrefix(contentType, grpcType):
+		return grpcFormatOf(contentType)
+	}
+	return formatOf(contentType)
+}
+
 // input is the body of a message as its codec takes it.
 func (f *format) input(body []byte) []byte {
 	if len(body) == 0 {

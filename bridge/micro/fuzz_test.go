@@ -5,9 +5,11 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/internal/gomicro"
 	"github.com/sabir-go/sabir/internal/inbound"
 	"github.com/sabir-go/sabir/internal/names"
 )
@@ -53,7 +55,7 @@ func FuzzText(f *testing.F) {
 	f.Add("789c030000000001")
 	f.Fuzz(func(t *testing.T, hex string) {
 		if d, err := decodeText([]string{hex}); err == nil {
-			d.names()
+			callable(d.Endpoints)
 		}
 	})
 }
@@ -116,6 +118,56 @@ func FuzzFrames(f *testing.F) {
 		}
 		if text := percentEncode(message); !validValue(text) {
 			t.Errorf("a message came out as %q", text)
+		}
+	})
+}
+
+// FuzzEvents reads bytes as an event of a broker, and the record of its subscription.
+func FuzzEvents(f *testing.F) {
+	f.Add([]byte(`{"Header":{"Content-Type":"application/json","Micro-Topic":"order.placed","Micro-ID":"1","User":"Ada"},"Body":"eyJhIjoxfQ=="}`))
+	f.Add([]byte(`{"Header":{"sabir-event":"1","Micro-Id":"1"},"Body":null}`))
+	f.Add([]byte(`{"name":"micro.http.broker","version":"ff.http.broadcast","nodes":[{"id":"x","address":"127.0.0.1:80","metadata":{"broker":"http","topic":"order.placed"}}]}`))
+	f.Fuzz(func(t *testing.T, packet []byte) {
+		if h, _, err := readMessage(packet); err == nil {
+			eventFormatOf(h.Get("Content-Type"))
+			if pairs := metadataOf(h); len(pairs) > inbound.MaxMetadata {
+				t.Errorf("%d members", len(pairs))
+			}
+		}
+		s, err := gomicro.DecodeService(packet)
+		if err != nil {
+			return
+		}
+		for _, r := range recordsOf(&s) {
+			if _, _, err := net.SplitHostPort(r.address); err != nil || r.id == "" {
+				t.Errorf("the node %q at %q", r.id, r.address)
+			}
+			subscriptionOf(r)
+		}
+	})
+}
+
+// FuzzStreams reads bytes as messages of a stream over HTTP, as a server and as a client.
+func FuzzStreams(f *testing.F) {
+	f.Add([]byte("POST / HTTP/1.1\r\nHost: x\r\nMicro-Stream: 0\r\nContent-Length: 2\r\n\r\n{}"))
+	f.Add([]byte("HTTP/1.1 200 OK\r\nMicro-Error: EOS\r\nContent-Length: 0\r\n\r\n"))
+	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var all atomic.Int64
+		for m := newMessages(bytes.NewReader(data), &all); ; {
+			if _, body, err := m.request(); err != nil {
+				break
+			} else if len(body) > len(data) {
+				t.Errorf("%d bytes of %d", len(body), len(data))
+			}
+		}
+		for m := newMessages(bytes.NewReader(data), &all); ; {
+			if _, _, _, err := m.response(); err != nil {
+				break
+			}
+		}
+		if all.Load() != 0 {
+			t.Errorf("%d bytes are counted still", all.Load())
 		}
 	})
 }

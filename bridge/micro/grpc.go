@@ -65,9 +65,9 @@ func parseGRPCPath(path string) (service, endpoint string) {
 
 // serveGRPC answers a call of go-micro's gRPC client.
 func (b *bridge) serveGRPC(w http.ResponseWriter, r *http.Request) {
-	out, err := b.callGRPC(w, r)
 	h := w.Header()
 	h.Set("Content-Type", r.Header.Get("Content-Type"))
+	out, err := b.callGRPC(w, r)
 	control := http.NewResponseController(w)
 	control.SetWriteDeadline(time.Now().Add(writeLimit))
 	w.WriteHeader(http.StatusOK)
@@ -97,20 +97,30 @@ func (b *bridge) callGRPC(w http.ResponseWriter, r *http.Request) ([]byte, error
 	if missing != nil {
 		return nil, missing
 	}
+	if action.Stream {
+		return nil, b.serveGRPCStream(w, r, action, f)
+	}
 	body, done, err := b.body(w, r, readFrame)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	in := inboundOf(w, r)
-	if limit := grpcTimeoutOf(r.Header.Get(grpcTimeout)); limit > 0 && (in.Limit == 0 || limit < in.Limit) {
-		in.Limit = limit
-	}
+	in.Limit = limitOf(r.Header)
 	out, err := action.Serve(in, f.codec, make([]byte, frameHead), f.input(body))
 	if err != nil {
 		return nil, err
 	}
 	return closeFrame(out), nil
+}
+
+// limitOf is the time that a client of gRPC waits; 0 where it does not say.
+func limitOf(h http.Header) time.Duration {
+	own, limit := timeoutOf(h), grpcTimeoutOf(h.Get(grpcTimeout))
+	if limit > 0 && (own == 0 || limit < own) {
+		return limit
+	}
+	return own
 }
 
 // closeFrame writes the head of a frame, which was left free.

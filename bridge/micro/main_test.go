@@ -93,6 +93,8 @@ type peer struct {
 	in      io.WriteCloser
 	address string // of its server
 
+	events chan *event // what its subscribers got
+
 	mu      sync.Mutex
 	next    int
 	answers map[int]chan answer
@@ -108,9 +110,22 @@ type order struct {
 	Address  string
 	Metadata map[string]string
 	MS       int
+	Topic    string
+	Stream   string
+	Version  string
+	Region   string
+}
+
+// event holds what a subscriber of a peer got.
+type event struct {
+	Topic, Queue string
+	In           json.RawMessage
+	Metadata     map[string]string
 }
 
 type answer struct {
+	Outs  []labOut
+	Event *event
 	ID    int
 	Out   json.RawMessage
 	Text  string
@@ -120,7 +135,7 @@ type answer struct {
 // startPeer starts a peer with a version of go-micro.
 func startPeer(t *testing.T, version string, arguments ...string) *peer {
 	t.Helper()
-	p := &peer{t: t, process: exec.Command(program(t, version), arguments...), answers: make(map[int]chan answer)}
+	p := &peer{t: t, process: exec.Command(program(t, version), arguments...), answers: make(map[int]chan answer), events: make(chan *event, 10_000)}
 	p.process.Stderr = t.Output()
 	var err error
 	if p.in, err = p.process.StdinPipe(); err != nil {
@@ -143,7 +158,9 @@ func startPeer(t *testing.T, version string, arguments ...string) *peer {
 		read <- err
 		for err == nil {
 			var a answer
-			if err = lines.Decode(&a); err == nil {
+			if err = lines.Decode(&a); err == nil && a.Event != nil {
+				p.events <- a.Event
+			} else if err == nil {
 				p.mu.Lock()
 				to := p.answers[a.ID]
 				p.mu.Unlock()
@@ -178,6 +195,19 @@ func (p *peer) call(o order) answer {
 		o.In = json.RawMessage("{}")
 	}
 	to := make(chan answer, 1)
+	p.send(o, to)
+	select {
+	case a := <-to:
+		return a
+	case <-time.After(waitLimit):
+		p.t.Fatalf("the peer did not answer %+v", o)
+		return answer{}
+	}
+}
+
+// send has the peer make a call, whose answer goes to the channel.
+func (p *peer) send(o order, to chan answer) {
+	p.t.Helper()
 	p.mu.Lock()
 	p.next++
 	o.ID = p.next
@@ -189,13 +219,6 @@ func (p *peer) call(o order) answer {
 	p.mu.Unlock()
 	if err != nil {
 		p.t.Fatal(err)
-	}
-	select {
-	case a := <-to:
-		return a
-	case <-time.After(waitLimit):
-		p.t.Fatalf("the peer did not answer %+v", o)
-		return answer{}
 	}
 }
 

@@ -203,12 +203,12 @@ func (m *mdns) learn(packet []byte, from *net.UDPAddr) {
 	for _, s := range a.services {
 		m.found(s)
 	}
-	for _, id := range a.left {
-		m.bridge.dropID(id)
+	for _, r := range a.left {
+		m.bridge.unlearn(r)
 	}
 	for _, r := range a.nodes {
 		m.found(r.service)
-		m.bridge.putPeer(r)
+		m.bridge.learn(r)
 	}
 }
 

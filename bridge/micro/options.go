@@ -2,7 +2,9 @@ package micro
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"strings"
 
@@ -16,15 +18,21 @@ import (
 type Option func(*config)
 
 type config struct {
-	listen    string
-	advertise string
-	expose    []string
-	endpoints []endpoint
-	statics   []static
-	mdns      bool
-	format    format
-	insecure  bool // see Open
-	problems  []error
+	listen     string
+	advertise  string
+	expose     []string
+	endpoints  []endpoint
+	statics    []static
+	mdns       bool
+	registries []Registry
+	broker     Broker
+	publish    []string
+	version    string
+	labels     map[string]string
+	selected   []selected
+	format     format
+	insecure   bool // see Open
+	problems   []error
 }
 
 // endpoint is an action under a name of go-micro that was given to it.
@@ -35,6 +43,12 @@ type static struct {
 	service   string
 	addresses []string
 	endpoints []string
+}
+
+// selected says which nodes of a service calls go to.
+type selected struct {
+	service, version string
+	labels           map[string]string
 }
 
 // Listen is the address where clients of go-micro reach the node, over its HTTP transport and its gRPC. An address without a host, ":8080", means this
@@ -51,7 +65,8 @@ func Open() Option { return func(c *config) { c.insecure = true } }
 func Advertise(address string) Option { return func(c *config) { c.advertise = address } }
 
 // Expose names the actions that clients of go-micro may call, by patterns of names as sabir.On has them: "orders.*", "**". Only public
-// actions of this node are exposed, and no streams. Default: nothing is exposed.
+// actions of this node are exposed. The event handlers of a service get the events that go-micro publishes where an action
+// of it is exposed, or the pattern would take one: "audit.*" exposes the handlers of the service audit. Default: nothing is exposed.
 func Expose(patterns ...string) Option {
 	return func(c *config) {
 		for _, p := range patterns {
@@ -76,6 +91,66 @@ func Endpoint(service, name, action string) Option {
 // MDNS finds services of go-micro by multicast DNS, its default registry, and announces there what is exposed. All that is found becomes
 // callable. Whoever is in the same network can announce services: names that your own nodes offer stay theirs. Default: no registry.
 func MDNS() Option { return func(c *config) { c.mdns = true } }
+
+// WithRegistry uses one of go-micro's registries, as [MDNS] does: &etcd.Registry{…}, &consul.Registry{…} or &nats.Registry{…} of the packages
+// below this one. It may be given several times. Default: none.
+func WithRegistry(r Registry) Option {
+	return func(c *config) {
+		if r == nil {
+			c.problem("micro.WithRegistry", errors.New("there is no registry in it"))
+			return
+		}
+		c.registries = append(c.registries, r)
+	}
+}
+
+// WithBroker exchanges events with go-micro through a broker: &nats.Broker{…} of the package nats below this one. Default: go-micro's HTTP
+// broker, which needs a registry, and [Listen] for events from go-micro.
+func WithBroker(b Broker) Option {
+	return func(c *config) {
+		if b == nil || c.broker != nil {
+			c.problem("micro.WithBroker", errors.New("a bridge has one broker"))
+			return
+		}
+		c.broker = b
+	}
+}
+
+// Publish names the events of this node that go-micro's subscribers get, by patterns as sabir.On has them. The name of an event is its topic there.
+// Whoever can reach the broker or the registry can subscribe. Default: none.
+func Publish(patterns ...string) Option {
+	return func(c *config) {
+		for _, p := range patterns {
+			c.problem("micro.Publish", names.CheckPattern(p))
+		}
+		c.publish = append(c.publish, patterns...)
+	}
+}
+
+// Version is the version of this node's services in the registry, for go-micro's clients that select by it. Default: "latest", as go-micro's.
+func Version(version string) Option { return func(c *config) { c.version = version } }
+
+// Label adds to the metadata that the registry has of this node, for go-micro's clients that select by it. Default: what go-micro's own servers say.
+func Label(key, value string) Option {
+	return func(c *config) {
+		if key == "" || key == "server" || key == "protocol" || len(key)+len(value) > maxLabel {
+			c.problem("micro.Label", fmt.Errorf("the label %.100q is one of the bridge's own, or is larger than %d bytes", key, maxLabel))
+		}
+		c.labels = with(c.labels, key, value)
+	}
+}
+
+// maxLabel bounds a label in bytes: mDNS has all of them in one packet.
+const maxLabel = 256
+
+// Select has calls of a service of go-micro go to those nodes only that have the version, "" for any, and all the labels in their metadata.
+// Default: to all nodes.
+func Select(service, version string, labels map[string]string) Option {
+	return func(c *config) {
+		c.problem("micro.Select", names.Check(service))
+		c.selected = append(c.selected, selected{service, version, maps.Clone(labels)})
+	}
+}
 
 // Static makes a service of go-micro callable that is at these addresses, without a registry. Its endpoints have to be named, as the
 // handlers have them: "Greeter.Hello" is the action "greeter.hello" here. An address with "grpc://" before it is that of a server of
@@ -122,7 +197,7 @@ func (c *config) problem(where string, errs ...error) {
 
 // Bridge makes the node a service of go-micro too, and services of go-micro callable.
 func Bridge(options ...Option) sabir.NodeOption {
-	c := config{format: formats[0]}
+	c := config{format: formats[0], version: "latest"}
 	for _, o := range options {
 		o(&c)
 	}

@@ -8,7 +8,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/sabir-go/sabir"
@@ -25,6 +27,8 @@ type peer struct {
 	gone      context.CancelFunc
 	looked    chan struct{} // closed when the first look has ended
 
+	posts atomic.Int64 // events that it has not taken yet
+
 	up   bool      // guarded by peers.mu, as what follows
 	seen time.Time // when it answered, or the registry named it
 }
@@ -34,17 +38,23 @@ func newPeer(b *bridge, r *record) *peer {
 	p := &peer{bridge: b, record: *r, endpoints: make(map[string]string), seen: now, looked: make(chan struct{})}
 	p.ctx, p.gone = context.WithCancel(b.ctx)
 	p.offer.Node = introspect.Node{Framework: "go-micro", Host: r.address, Since: now}
-	p.offer.Services = []introspect.Service{{Name: r.service}}
+	p.offer.Services = []introspect.Service{serviceNamed(r.service)}
+	for i := range r.subscriptions {
+		s := &r.subscriptions[i]
+		p.offer.Events = append(p.offer.Events, sabir.Subscription{Service: r.service, Pattern: s.topic, Group: s.group()})
+	}
 	for _, e := range r.endpoints {
 		name, ok := actionOf(r.service, e)
 		if _, taken := p.endpoints[name]; !ok || taken {
 			continue
 		}
 		p.endpoints[name] = e
-		p.offer.Actions = append(p.offer.Actions, introspect.Action{Name: name, Service: r.service, Visibility: introspect.ClusterOnly})
+		p.offer.Actions = append(p.offer.Actions, introspect.Action{Name: name, Service: r.service, Visibility: introspect.ClusterOnly, Stream: slices.Contains(r.streams, e)})
 	}
 	return p
 }
+
+func serviceNamed(name string) introspect.Service { return introspect.Service{Name: name} }
 
 const (
 	dialLimit = 2 * time.Second
@@ -52,9 +62,12 @@ const (
 	maxPooled = 256
 )
 
+// keepAlive finds out that the machine of a peer has gone.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}
+
 // newClients returns the clients for HTTP/1.1, and for HTTP/2 without TLS.
 func newClients() (http1, http2 *http.Client) {
-	dialer := &net.Dialer{Timeout: dialLimit, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}
+	dialer := &net.Dialer{Timeout: dialLimit, KeepAliveConfig: keepAlive}
 	client := func(p *http.Protocols) *http.Client {
 		return &http.Client{
 			Transport: &http.Transport{DialContext: dialer.DialContext, Protocols: p, DisableCompression: true, MaxIdleConns: 4 * maxPooled, MaxIdleConnsPerHost: maxPooled,
@@ -104,7 +117,7 @@ func (p *peer) Send(ctx context.Context, r *sabir.Request) error {
 		return errorFrom(text, p.Name())
 	}
 	if response.StatusCode != http.StatusOK {
-		return p.stranger(response)
+		return p.stranger(response.Status)
 	}
 	return r.DecodeOutput(b.format.codec, b.format.input(body))
 }
@@ -117,17 +130,14 @@ func (p *peer) sendGRPC(ctx context.Context, r *sabir.Request, frame []byte) err
 	if err != nil {
 		return unreachable(action, p.Name(), err)
 	}
-	p.setHeaders(ctx, request.Header, endpoint)
-	request.Header.Set("Content-Type", grpcType+"+"+b.format.grpcName())
-	request.Header.Set("Te", "trailers")
-	request.Header.Del("Accept")
+	p.setGRPCHeaders(ctx, request.Header, endpoint)
 	response, err := b.http2.Do(request)
 	if err != nil {
 		return p.failed(ctx, action, err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return p.stranger(response)
+		return p.stranger(response.Status)
 	}
 	body, failed := readFrame(response.Body)
 	if failed == nil || failed == io.EOF {
@@ -150,15 +160,15 @@ func (p *peer) sendGRPC(ctx context.Context, r *sabir.Request, frame []byte) err
 }
 
 // stranger is the error of an answer that no service of go-micro gives.
-func (p *peer) stranger(r *http.Response) error {
-	return sabir.Errorf(sabir.CodeInternal, sabir.ErrHandlerFailed.Name, "%s answered %s, which no service of go-micro does", p.Name(), r.Status)
+func (p *peer) stranger(status string) error {
+	return sabir.Errorf(sabir.CodeInternal, sabir.ErrHandlerFailed.Name, "%s answered %s, which no service of go-micro does", p.Name(), status)
 }
 
 // setHeaders sets the headers of a call. Each has an id of its own: servers of go-micro lose a request whose id another one on the same
 // connection has.
 func (p *peer) setHeaders(ctx context.Context, h http.Header, endpoint string) {
-	b, info := p.bridge, sabir.InfoFromContext(ctx)
-	setMetadata(h, sabir.MetadataFromContext(ctx))
+	b := p.bridge
+	b.setContext(ctx, h)
 	h.Set(headerService, p.record.service)
 	h.Set(headerEndpoint, endpoint)
 	h.Set(headerMethod, endpoint)
@@ -166,6 +176,12 @@ func (p *peer) setHeaders(ctx context.Context, h http.Header, endpoint string) {
 	h.Set("Content-Type", b.format.contentType)
 	h.Set("Accept", b.format.contentType)
 	h.Set("User-Agent", "") // go-micro takes headers as metadata
+}
+
+// setContext sets the headers for what a context carries.
+func (b *bridge) setContext(ctx context.Context, h http.Header) {
+	info := sabir.InfoFromContext(ctx)
+	setMetadata(h, sabir.MetadataFromContext(ctx))
 	h.Set(headerDepth, strconv.Itoa(max(info.Depth, 1)))
 	if validValue(info.CalledBy) && info.CalledBy != "" {
 		h.Set(headerFrom, info.CalledBy)
@@ -191,7 +207,7 @@ func read(r *http.Response) ([]byte, error) {
 	return body, err
 }
 
-var errTooLarge = fmt.Errorf("the answer has more than %d bytes", maxMessage)
+var errTooLarge = fmt.Errorf("the message has more than %d bytes", maxMessage)
 
 // failed is the error of a call that was not answered.
 func (p *peer) failed(ctx context.Context, action string, err error) error {
@@ -206,12 +222,4 @@ func (p *peer) failed(ctx context.Context, action string, err error) error {
 		return unreachable(action, p.Name(), err)
 	}
 	return lost(action, p.Name(), err)
-}
-
-// Emit implements sabir.ForeignNode. No service of go-micro offers handlers of events here.
-func (p *peer) Emit(context.Context, string, *sabir.Request) error { return nil }
-
-// Open implements sabir.ForeignNode.
-func (p *peer) Open(_ context.Context, action *sabir.Action) (sabir.ForeignStream, error) {
-	return nil, noStreams(action.Name)
 }

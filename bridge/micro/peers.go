@@ -49,7 +49,17 @@ func (b *bridge) putPeer(r *record) {
 	}
 	p := newPeer(b, r)
 	b.peers.known[r.id] = p
+	stays := old != nil && old.up && old.record.address == r.address
+	if stays {
+		p.gone()
+		p.ctx, p.gone, old.up = old.ctx, old.gone, false
+	}
 	b.peers.mu.Unlock()
+	if stays {
+		close(p.looked)
+		b.setUp(p, true)
+		return
+	}
 	if old != nil {
 		b.setUp(old, false)
 		old.gone()
@@ -152,9 +162,10 @@ func (b *bridge) forget() {
 	gone := slices.DeleteFunc(b.peers.list(), func(p *peer) bool {
 		b.peers.mu.Lock()
 		defer b.peers.mu.Unlock()
-		return p.up || p.record.static || now.Sub(p.seen) < forgetAfter
+		return p.up || p.record.static || p.record.listed || now.Sub(p.seen) < forgetAfter
 	})
 	for _, p := range gone {
+		b.forgotten(p)
 		b.dropPeer(p)
 	}
 }

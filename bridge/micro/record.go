@@ -1,34 +1,84 @@
 package micro
 
 import (
-	"bytes"
-	"compress/zlib"
-	"encoding/hex"
+	"cmp"
 	"fmt"
-	"io"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/gomicro"
 )
 
 // record is a node of a service, as a registry has it.
 type record struct {
-	id        string
-	service   string
-	version   string
-	address   string
-	endpoints []string
-	metadata  map[string]string
-	static    bool // from Static: it is not forgotten
+	id            string
+	service       string
+	version       string
+	address       string
+	endpoints     []string
+	streams       []string // of the endpoints
+	metadata      map[string]string
+	subscriptions []subscription // of an address of go-micro's HTTP broker
+	static        bool           // from Static: it is not forgotten
+	listed        bool           // by a registry that says when it is gone: it is not forgotten before
 }
+
+// subscription is a handler's at go-micro's HTTP broker. Without a queue it gets every event of the topic.
+type subscription struct{ id, topic, queue string }
 
 // grpc reports whether the node is a server of go-micro's gRPC.
 func (r *record) grpc() bool { return r.metadata["protocol"] == "grpc" }
 
 func (r *record) same(other *record) bool {
-	return r.address == other.address && r.service == other.service && slices.Equal(r.endpoints, other.endpoints) && maps.Equal(r.metadata, other.metadata)
+	return r.address == other.address && r.service == other.service && r.version == other.version && r.listed == other.listed && slices.Equal(r.endpoints, other.endpoints) && slices.Equal(r.streams, other.streams) &&
+		maps.Equal(r.metadata, other.metadata) && slices.Equal(r.subscriptions, other.subscriptions)
+}
+
+// entry is the record as registries other than mDNS have it.
+func (r *record) entry() gomicro.Service {
+	s := gomicro.Service{Name: r.service, Version: r.version, Endpoints: []gomicro.Endpoint{}, Nodes: []gomicro.Node{{ID: r.id, Address: r.address, Metadata: r.metadata}}}
+	for _, e := range r.endpoints {
+		metadata := map[string]string{}
+		if slices.Contains(r.streams, e) {
+			metadata["stream"] = "true"
+		}
+		s.Endpoints = append(s.Endpoints, gomicro.Endpoint{Name: e, Metadata: metadata})
+	}
+	return s
+}
+
+// maxAddress bounds the address of a node: a name of DNS with a port.
+const maxAddress = 262
+
+// recordsOf are the nodes of a service of which a registry says what a client needs. Nodes of Sabir do not take each other for nodes of
+// go-micro.
+func recordsOf(s *gomicro.Service) (list []*record) {
+	for _, n := range s.Nodes {
+		_, port, err := net.SplitHostPort(n.Address)
+		if err != nil || port == "" || port == "0" || len(n.Address) > maxAddress || n.ID == "" || n.Metadata["server"] == serverName {
+			continue
+		}
+		r := &record{id: n.ID, service: s.Name, version: s.Version, address: n.Address, metadata: n.Metadata}
+		r.endpoints, r.streams = callable(s.Endpoints)
+		list = append(list, r)
+	}
+	return list
+}
+
+// callable are the names of the endpoints that can be called, no handlers of events, and those of them that are streams.
+func callable(endpoints []gomicro.Endpoint) (list, streams []string) {
+	for _, e := range endpoints {
+		if e.Metadata["subscriber"] == "true" || slices.Contains(list, e.Name) {
+			continue
+		}
+		if list = append(list, e.Name); e.Metadata["stream"] == "true" {
+			streams = append(streams, e.Name)
+		}
+	}
+	return list, streams
 }
 
 // text describes a node in its TXT record: it is written as JSON, compressed by zlib, in hexadecimal, cut into strings of 255 bytes.
@@ -36,36 +86,18 @@ type text struct {
 	Metadata  map[string]string
 	Service   string
 	Version   string
-	Endpoints []textEndpoint
+	Endpoints []gomicro.Endpoint
 }
 
-type textEndpoint struct {
-	Request  any               `json:"request"`
-	Response any               `json:"response"`
-	Metadata map[string]string `json:"metadata"`
-	Name     string            `json:"name"`
-}
-
-const (
-	maxText   = 1 << 20 // bytes of the JSON
-	textPiece = 255
-)
+const textPiece = 255
 
 func encodeText(r *record) ([]string, error) {
-	t := text{Metadata: r.metadata, Service: r.service, Version: r.version}
-	for _, e := range r.endpoints {
-		t.Endpoints = append(t.Endpoints, textEndpoint{Name: e, Metadata: map[string]string{}})
-	}
-	plain, err := json.Append(nil, &t)
+	plain, err := json.Append(nil, &text{Metadata: r.metadata, Service: r.service, Version: r.version, Endpoints: r.entry().Endpoints})
 	if err != nil {
 		return nil, err
 	}
-	var packed bytes.Buffer
-	w := zlib.NewWriter(&packed)
-	w.Write(plain) // into memory
-	w.Close()
 	var pieces []string
-	for rest := hex.EncodeToString(packed.Bytes()); rest != ""; {
+	for rest := gomicro.Deflate(plain); rest != ""; {
 		n := min(len(rest), textPiece)
 		pieces, rest = append(pieces, rest[:n]), rest[n:]
 	}
@@ -73,20 +105,9 @@ func encodeText(r *record) ([]string, error) {
 }
 
 func decodeText(pieces []string) (*text, error) {
-	packed, err := hex.DecodeString(strings.Join(pieces, ""))
+	plain, err := gomicro.Inflate(strings.Join(pieces, ""))
 	if err != nil {
 		return nil, err
-	}
-	r, err := zlib.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, err
-	}
-	plain, err := io.ReadAll(io.LimitReader(r, maxText+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(plain) > maxText {
-		return nil, fmt.Errorf("the record has more than %d bytes", maxText)
 	}
 	t := new(text)
 	if err := json.Decode(plain, t); err != nil {
@@ -95,13 +116,21 @@ func decodeText(pieces []string) (*text, error) {
 	return t, nil
 }
 
-// names are the endpoints that can be called: no streams, and no handlers of events.
-func (t *text) names() (list []string) {
-	for _, e := range t.Endpoints {
-		if e.Metadata["stream"] == "true" || e.Metadata["subscriber"] == "true" || slices.Contains(list, e.Name) {
-			continue
-		}
-		list = append(list, e.Name)
+// subscriptionOf reads the record of a subscription at an HTTP broker.
+func subscriptionOf(r *record) (s subscription, err error) {
+	s = subscription{id: r.id, topic: r.metadata["topic"], queue: r.version}
+	switch {
+	case r.metadata["broker"] != "http" || s.topic == "":
+		return s, fmt.Errorf("the record is no subscription at an HTTP broker")
+	case r.metadata["secure"] == "true":
+		return s, fmt.Errorf("the subscription to %.100q wants TLS, which the bridge does not speak", s.topic)
 	}
-	return list
+	if s.queue == everyone {
+		s.queue = ""
+	}
+	return s, nil
+}
+
+func compareSubscriptions(a, b subscription) int {
+	return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.queue, b.queue), cmp.Compare(a.id, b.id))
 }

@@ -102,11 +102,18 @@ func (b *bridge) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "clients of go-micro send POST", http.StatusMethodNotAllowed)
 		return
 	}
+	if isPost(r) {
+		b.servePost(w, r)
+		return
+	}
 	if r.ProtoMajor == 2 && isGRPC(r.Header) {
 		b.serveGRPC(w, r)
 		return
 	}
 	out, f, err := b.call(w, r)
+	if err == errTaken {
+		return
+	}
 	h := w.Header()
 	for _, name := range []string{headerID, headerService, headerMethod, headerEndpoint} {
 		if value := header(r.Header, name); value != "" {
@@ -134,11 +141,8 @@ func (b *bridge) call(w http.ResponseWriter, r *http.Request) ([]byte, format, e
 	if endpoint == "" {
 		endpoint = header(r.Header, headerMethod)
 	}
-	switch {
-	case header(r.Header, headerStream) != "":
-		return nil, format{}, noStreams(service + " " + endpoint)
-	case header(r.Header, headerTopic) != "":
-		return nil, format{}, sabir.Errorf(sabir.CodeUnimplemented, "NoEvents", "events are not carried between Sabir and go-micro")
+	if header(r.Header, headerTopic) != "" {
+		return nil, format{}, sabir.Errorf(sabir.CodeUnimplemented, "NoEvents", "events come through go-micro's broker, and not as calls")
 	}
 	f, ok := formatOf(r.Header.Get("Content-Type"))
 	if !ok {
@@ -147,6 +151,9 @@ func (b *bridge) call(w http.ResponseWriter, r *http.Request) ([]byte, format, e
 	action, missing := b.exposed.Load().find(service, endpoint)
 	if missing != nil {
 		return nil, f, missing
+	}
+	if action.Stream && header(r.Header, headerStream) != "" && r.ProtoMajor == 1 {
+		return nil, f, b.serveStream(w, r, action, f)
 	}
 	body, done, err := b.body(w, r, io.ReadAll)
 	if err != nil {
@@ -210,14 +217,19 @@ func (c *counted) forget() { c.all.Add(-c.own) }
 
 // inboundOf describes a request as a call from outside. It ends when the caller has gone.
 func inboundOf(w http.ResponseWriter, r *http.Request) gateway.Inbound {
-	id := r.Header.Get(headerRequest)
+	return inboundFrom(r.Context(), r.Header, answer{w})
+}
+
+// inboundFrom describes a call or an event with headers as one from outside.
+func inboundFrom(ctx context.Context, h http.Header, a gateway.Answer) gateway.Inbound {
+	id := h.Get(headerRequest)
 	if id == "" || len(id) > 255 {
 		id = gateway.NewRequestID()
 	}
-	from := r.Header.Get(headerFrom)
+	from := h.Get(headerFrom)
 	return gateway.Inbound{
-		Context: context.WithValue(r.Context(), headersKey{}, r.Header), RequestID: id, Metadata: metadataOf(r.Header),
-		Level: depthOf(r.Header), CalledBy: strings.ToValidUTF8(from[:min(len(from), 255)], ""), Limit: timeoutOf(r.Header), Answer: answer{w},
+		Context: context.WithValue(ctx, headersKey{}, h), RequestID: id, Metadata: metadataOf(h),
+		Level: depthOf(h), CalledBy: strings.ToValidUTF8(from[:min(len(from), 255)], ""), Limit: timeoutOf(h), Answer: a,
 	}
 }
 
@@ -233,8 +245,3 @@ func (a answer) SetHeader(name, value string) error {
 }
 
 func (a answer) SetTrailer(name, value string) error { return a.SetHeader(name, value) }
-
-// noStreams is the error of a stream, which the bridge does not carry.
-func noStreams(name string) *sabir.Error {
-	return sabir.Errorf(sabir.CodeUnimplemented, "NoStreams", "%s: streams are not carried between Sabir and go-micro", name)
-}

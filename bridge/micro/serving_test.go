@@ -8,6 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/micro"
+	"github.com/sabir-go/sabir/internal/httpstrict/stricttest"
 )
 
 type place struct {
@@ -100,4 +101,9 @@ func TestHandlersGetMetadataAndDeadlinesOfGoMicro(t *testing.T) {
 			t.Errorf("a handler got %s, %s\nwant %s", a.Out, a.Error, want)
 		}
 	})
+}
+
+func TestRequestsThatCanBeReadInTwoWaysAreRefused(t *testing.T) {
+	_, at := serving(t, []sabir.Servable{circle()}, micro.Expose("circle.*"))
+	stricttest.AllAreRefused(t, at)
 }

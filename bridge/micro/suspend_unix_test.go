@@ -3,6 +3,7 @@
 package micro_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -26,4 +27,33 @@ func TestAServiceThatHangsGetsNoCallsAfterSome(t *testing.T) {
 		}
 		return inARow >= 50
 	})
+}
+
+func TestASubscriberThatHangsHasABoundOfEvents(t *testing.T) {
+	topic := ownName("placed")
+	hangs := startPeer(t, "v5", "-mdns", "-broker=http", "-subscribe="+topic)
+	other := startPeer(t, "v5", "-mdns", "-broker=http", "-subscribe="+topic)
+	n := node(t, nil, micro.MDNS(), micro.Publish(topic))
+	waitFor(t, "the subscribers", func() bool {
+		count := 0
+		for _, one := range n.Nodes() { // services of other tests are found too
+			if strings.HasPrefix(one.ID, "micro.http.broker@") {
+				count++
+			}
+		}
+		return count == 2
+	})
+	if err := brokers.Suspend(hangs.process.Process); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for i := range 600 {
+		if err := sabir.Emit(t.Context(), n, topic, labIn{A: i + 1}); err != nil {
+			refused++
+		}
+		next(t, "an event for the other subscriber", other.events)
+	}
+	if refused != 600-256 {
+		t.Errorf("%d of 600 events were refused, want those above 256", refused)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,7 @@ type bridge struct {
 	prefix   string // of topics
 	instance string // of this run: a node that comes back under its id has another one
 	broker   transport.Broker
+	mesh     *tcp        // the broker, where nodes meet without one
 	down     atomic.Bool // there is no connection to the broker
 
 	ctx     context.Context // ends with the bridge
@@ -32,6 +34,7 @@ type bridge struct {
 	serving inbound.Calls
 
 	open    atomic.Bool // calls are let in: see asGateway
+	leaving atomic.Bool // others are told that nothing is offered
 	exposed atomic.Pointer[exposed]
 	changed chan struct{} // what is exposed may have changed
 
@@ -115,20 +118,55 @@ func (b *bridge) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if at.Scheme == "tcp" && b.address != "" {
+		b.info.seq = int(time.Now().UnixMilli()) // gossip goes by it: a node that comes back must have a larger one
+		mesh, err := openTCP(ctx, b, address)
+		if err == nil {
+			b.mesh, b.broker = mesh, mesh
+		}
+		return err
+	}
 	bus, ok := transport.LookupBus(at.Scheme)
 	if !ok {
 		return fmt.Errorf("%s is not the address of a broker that the program links: import the package of its transport, such as %s", at.Redacted(),
 			`_ "github.com/sabir-go/sabir/transport/nats"`)
 	}
 	// Who may use the broker is the matter of the Moleculer project, whose nodes prove nothing to each other: Keyed states that for the driver.
-	b.broker, err = bus.Connect(ctx, at, transport.Config{Keyed: true, Name: b.id}, transport.BusEvents{Lost: b.brokerLost, Restored: b.brokerRestored, Unheard: b.unheard})
+	config, events := transport.Config{Keyed: true, Name: b.id}, transport.BusEvents{Lost: b.brokerLost, Restored: b.brokerRestored, Unheard: b.unheard}
+	if named, ok := bus.(namedBus); ok && !b.slashes {
+		b.broker, err = named.ConnectNamed(ctx, at, config, events, b.queueOf)
+	} else {
+		b.broker, err = bus.Connect(ctx, at, config, events)
+	}
 	return err
+}
+
+// namedBus is a bus whose brokers have names of their own for subjects, which other programs may form in another way than Sabir's nodes.
+type namedBus interface {
+	ConnectNamed(ctx context.Context, at *url.URL, config transport.Config, events transport.BusEvents, queueOf func(subject string) (string, time.Duration)) (transport.Broker, error)
+}
+
+// queueLimit is how long Moleculer's nodes have RabbitMQ keep their queues of requests, answers and events when they have gone.
+const queueLimit = 2 * time.Minute
+
+// queueOf is the queue of a topic, and how long it is kept without its node: what is for all nodes has a queue of each.
+func (b *bridge) queueOf(topic string) (string, time.Duration) {
+	kind, _, one := strings.Cut(strings.TrimPrefix(topic, b.prefix), ".")
+	switch {
+	case !one:
+		return topic + "." + b.id, 0
+	case kind == "REQ" || kind == "RES" || kind == "EVENT":
+		return topic, queueLimit
+	}
+	return topic, 0
 }
 
 // join subscribes to what a node of Moleculer does, and asks who is there.
 func (b *bridge) join(ctx context.Context) error {
-	if err := b.checkID(ctx); err != nil {
-		return err
+	if b.mesh == nil {
+		if err := b.checkID(ctx); err != nil {
+			return err
+		}
 	}
 	for topic, take := range map[string]func([]byte){
 		"REQ." + b.id: b.takeRequest, "RES." + b.id: b.takeResponse, "EVENT." + b.id: b.takeEvent,
@@ -177,11 +215,22 @@ func (b *bridge) checkID(ctx context.Context) error {
 	}
 }
 
-// withdraw takes no more calls, and waits for those that run.
+// leaveGap is the time between the news that a node offers nothing any more and its refusing of calls, some of which are on their way meanwhile.
+const leaveGap = 200 * time.Millisecond
+
+// withdraw tells others to send no more calls, takes those that are on their way, and waits for those that run.
 func (b *bridge) withdraw(ctx context.Context) error {
 	b.endShares()
-	b.open.Store(false)
+	b.leaving.Store(true)
 	b.announce()
+	if len(b.peers.list()) > 0 {
+		select {
+		case <-time.After(leaveGap):
+		case <-ctx.Done():
+		}
+	}
+	b.open.Store(false)
+	b.exposed.Store(&exposed{})
 	return b.serving.Wait(ctx)
 }
 

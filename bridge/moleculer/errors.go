@@ -71,7 +71,7 @@ func errorFrom(w *wireError, node string) *sabir.Error {
 		origin.Node = node
 	}
 	code, name := codeOf(origin.Code), w.Type
-	var data any = w.Data
+	data := w.Data
 	for _, k := range known {
 		if k.class == w.Name && (k.class != "ValidationError" || w.Type == k.kind) {
 			code, name = k.same.Code, k.same.Name

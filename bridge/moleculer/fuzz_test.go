@@ -1,11 +1,17 @@
 package moleculer
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"log/slog"
+	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/cbor"
 	"github.com/sabir-go/sabir/codec/msgpack"
@@ -170,6 +176,81 @@ func FuzzStreams(f *testing.F) {
 		c.close()
 		if left := waiting.Load(); left != 0 {
 			t.Errorf("%d bytes are counted in the end", left)
+		}
+	})
+}
+
+// FuzzLayers reads bytes as what compression and encryption make of packets, and reads again what these make of them.
+func FuzzLayers(f *testing.F) {
+	sealed, err := newEncryption([]byte("0123456789abcdef"), "aes-128-cbc", []byte("fedcba9876543210"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	layers := []layer{compression("deflate"), compression("deflateRaw"), compression("gzip"), sealed, &encryption{sealed.block, sealed.iv, true}}
+	for _, text := range append(captures, strings.Repeat("x", 2000)) {
+		f.Add([]byte(text))
+		for _, l := range layers {
+			packet, err := l.seal([]byte(text))
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(packet)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, l := range layers {
+			_, _ = l.open(data)
+			packet, err := l.seal(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if back, err := l.open(packet); err != nil || string(back) != string(data) {
+				t.Errorf("%x came back as %x, %v", data, back, err)
+			}
+		}
+	})
+}
+
+// FuzzTCP reads bytes as frames of the transporter TCP, takes what is gossip, and writes frames again.
+func FuzzTCP(f *testing.F) {
+	for kind, packet := range map[byte]string{
+		frameHello:          `{"ver":"5","sender":"js","host":"10.0.0.1","port":4100}`,
+		frameGossipRequest:  `{"ver":"5","sender":"js","online":{"js":[3,1,12],"go":[1,0,0]},"offline":{"x":7}}`,
+		frameGossipResponse: `{"ver":"5","sender":"js","online":{"js":[{"services":[],"ipList":["10.0.0.1"],"hostname":"h","instanceID":"i","client":{"type":"nodejs","version":"0.14.36"},"port":4100,"seq":4},2,10],"x":[2,50]},"offline":{"go":4}}`,
+	} {
+		f.Add(appendFrame(nil, kind, []byte(packet)))
+	}
+	f.Add(appendFrame(nil, frameGossipResponse, []byte(`{"ver":"5","sender":"x","online":{"js":[{"services":[{"name":"a","actions":{"a.b":{}}}],"instanceID":"i","seq":4},2,10]}}`))) // puts js among the peers
+	f.Add([]byte("ns|js|4100"))
+	node := sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)))
+	if err := node.Start(context.Background()); err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { node.Stop(context.Background()) })
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if id, port, ok := readAnnouncement(string(data), "ns"); ok && (badTopic(id) || port <= 0) {
+			t.Errorf("%q was announced at %d", id, port)
+		}
+		wire, _ := newSerializer(nil)
+		b := &bridge{ctx: context.Background(), id: "go", node: node, config: config{wire: wire, versions: []string{"5", "4"}}}
+		b.peers.known = make(map[string]*peer)
+		defer b.dropPeers("the packet was read")
+		m := &tcp{bridge: b, ctx: b.ctx, hosts: []string{"127.0.0.1"}, closed: true, nodes: map[string]*tcpNode{"js": {id: "js", linked: true}}}
+		b.mesh = m
+		r := bufio.NewReader(bytes.NewReader(data))
+		for {
+			kind, packet, err := readFrame(r)
+			if err != nil {
+				break
+			}
+			var g gossipPacket
+			if kind >= frameGossipRequest && b.read("gossip", packet, &g) && g.Sender != "js" { // whose INFO would make it a node
+				m.takeGossip(kind, &g, net.IPv4(127, 0, 0, 1))
+			}
+			again, back, err := readFrame(bufio.NewReader(bytes.NewReader(appendFrame(nil, kind, packet))))
+			if err != nil || again != kind || !bytes.Equal(back, packet) {
+				t.Errorf("%x came back as %x, %v", packet, back, err)
+			}
 		}
 	})
 }

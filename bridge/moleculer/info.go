@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"os"
+	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -21,6 +22,7 @@ type infoPacket struct {
 	Services   []infoService `json:"services"`
 	Hostname   string        `json:"hostname"`
 	IPList     []string      `json:"ipList"`
+	Port       int           `json:"port"` // of the transporter TCP
 	Client     infoClient    `json:"client"`
 	InstanceID string        `json:"instanceID"`
 	Metadata   raw           `json:"metadata"`
@@ -50,7 +52,8 @@ type infoAction struct {
 	Name        string `json:"name"`
 	RawName     string `json:"rawName"`
 	Description string `json:"description,omitempty"`
-	Params      raw    `json:"params,omitempty"`
+	Params      raw    `json:"params,omitempty"` // a schema of fastest-validator
+	Rest        raw    `json:"rest,omitempty"`   // the addresses that moleculer-web gives it
 	Visibility  string `json:"visibility,omitempty"`
 	Cache       any    `json:"cache"`
 }
@@ -66,6 +69,7 @@ type ownInfo struct {
 	services []byte // as JSON
 	list     []infoService
 	seq      int
+	params   map[reflect.Type]raw // of inputs; used by follow only
 }
 
 // exposed lists the actions and the groups of event handlers that Moleculer nodes can reach here. It never changes: update replaces it.
@@ -110,7 +114,9 @@ func (b *bridge) update() {
 		b.info.seq++
 	}
 	b.info.mu.Unlock()
-	b.exposed.Store(now)
+	if !b.leaving.Load() {
+		b.exposed.Store(now)
+	}
 	b.share(services)
 	if !same {
 		b.sendInfo("", "")
@@ -121,13 +127,13 @@ func (b *bridge) update() {
 func (b *bridge) exposes() (*exposed, []infoService) {
 	now := &exposed{actions: make(map[string]*sabir.Action)}
 	services := map[string]*infoService{"$node": nodeService()}
-	if !b.open.Load() {
+	if !b.open.Load() || b.leaving.Load() {
 		return now, []infoService{*services["$node"]}
 	}
 	service := func(full string, version int) *infoService {
 		s := services[full]
 		if s == nil {
-			s = &infoService{Name: full, FullName: full, Actions: map[string]infoAction{}, Events: map[string]infoEvent{}}
+			s = &infoService{Name: full, FullName: full, Settings: serviceSettings, Actions: map[string]infoAction{}, Events: map[string]infoEvent{}}
 			if version > 0 {
 				s.Name, s.Version = strings.TrimPrefix(full, "v"+strconv.Itoa(version)+"."), version
 			}
@@ -146,7 +152,7 @@ func (b *bridge) exposes() (*exposed, []infoService) {
 			continue
 		}
 		now.actions[a.Name] = a
-		service(a.Service, a.Version).Actions[a.Name] = infoAction{Name: a.Name, RawName: a.Short, Description: a.Description, Cache: false}
+		service(a.Service, a.Version).Actions[a.Name] = infoAction{Name: a.Name, RawName: a.Short, Description: a.Description, Params: b.paramsFor(a), Rest: restOf(a.Routes), Cache: false}
 	}
 	for i, s := range b.node.Subscriptions() {
 		if strings.HasPrefix(s.Service, "$") || services[s.Service] == nil && !b.exposesName(s.Service+".on") {
@@ -180,24 +186,52 @@ func (b *bridge) exposesName(full string) bool {
 
 // sendInfo sends INFO, with what this node is and offers, to one node; to all nodes, in all versions, where to is "".
 func (b *bridge) sendInfo(version, to string) {
+	members, _ := b.infoMembers()
+	if to != "" {
+		b.publish("INFO."+to, b.packet(version, members))
+		return
+	}
+	for _, v := range b.versions {
+		b.publish("INFO", b.packet(v, members))
+	}
+}
+
+// infoMembers are the members of INFO, each behind a comma, and its seq.
+func (b *bridge) infoMembers() (members string, seq int) {
 	host, _ := os.Hostname()
+	hosts, port := []byte("[]"), []byte("null")
+	if b.mesh != nil {
+		host = b.mesh.hosts[0]
+		hosts, _ = json.Append(nil, b.mesh.hosts)
+		port = strconv.AppendInt(nil, int64(b.mesh.port), 10)
+	}
 	b.info.mu.Lock()
-	services, seq := b.info.services, b.info.seq
+	services, seq := b.info.services, b.info.seq+1
 	b.info.mu.Unlock()
 	if services == nil {
 		services = []byte("[]")
 	}
-	rest := append([]byte(`,"services":`), services...)
-	rest = appendText(append(rest, `,"ipList":[],"port":null,"hostname":`...), host)
-	rest = appendText(append(rest, `,"client":{"type":"sabir","version":`...), sabir.ModuleVersion)
-	rest = appendText(append(rest, `,"langVersion":`...), runtime.Version())
-	rest = appendText(append(rest, `},"config":{},"metadata":{},"instanceID":`...), b.instance)
-	rest = strconv.AppendInt(append(rest, `,"seq":`...), int64(seq+1), 10)
-	if to != "" {
-		b.publish("INFO."+to, b.packet(version, string(rest)))
-		return
-	}
-	for _, v := range b.versions {
-		b.publish("INFO", b.packet(v, string(rest)))
+	out := append([]byte(`,"services":`), services...)
+	out = append(append(out, `,"ipList":`...), hosts...)
+	out = append(append(out, `,"port":`...), port...)
+	out = appendText(append(out, `,"hostname":`...), host)
+	out = appendText(append(out, `,"client":{"type":"sabir","version":`...), sabir.ModuleVersion)
+	out = appendText(append(out, `,"langVersion":`...), runtime.Version())
+	out = appendText(append(out, `},"config":{},"metadata":{},"instanceID":`...), b.instance)
+	return string(strconv.AppendInt(append(out, `,"seq":`...), int64(seq), 10)), seq
+}
+
+// ownInfo is INFO as gossip tells it.
+func (b *bridge) ownInfo() []byte {
+	members, _ := b.infoMembers()
+	return []byte("{" + members[1:] + "}")
+}
+
+// raiseSeq makes the seq of INFO larger than one that others know.
+func (b *bridge) raiseSeq(known int) {
+	b.info.mu.Lock()
+	defer b.info.mu.Unlock()
+	if b.info.seq < known {
+		b.info.seq = known
 	}
 }

@@ -46,7 +46,6 @@ var installed struct {
 // peersFolder has the Moleculer nodes, of the versions in testdata/node/package-lock.json.
 func peersFolder(t *testing.T) string {
 	t.Helper()
-	npm := brokers.Program(t, "npm", "npm")
 	installed.Lock()
 	defer installed.Unlock()
 	if installed.dir != "" {
@@ -56,15 +55,13 @@ func peersFolder(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() {
+		if installed.dir == "" { // the test is left out, and so will be the next
+			os.RemoveAll(dir)
+		}
+	}()
+	brokers.NodeModules(t, filepath.Join("testdata", "node"), dir)
 	installed.dir = dir
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "node"))); err != nil {
-		t.Fatal(err)
-	}
-	install := exec.CommandContext(t.Context(), npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-	install.Dir = dir
-	if out, err := install.CombinedOutput(); err != nil {
-		brokers.NotTested(t, "npm could not install Moleculer; is the network there? %v\n%s", err, out)
-	}
 	return dir
 }
 
@@ -107,6 +104,7 @@ type place struct {
 	namespace string
 	options   map[string]any     // of the Moleculer nodes
 	bridge    []moleculer.Option // that the options ask for
+	at        string             // of a Go node without a broker
 }
 
 func newPlace(t *testing.T) *place {
@@ -263,7 +261,11 @@ func (p *peer) event() string {
 // node starts a Sabir node with a bridge.
 func (a *place) node(id string, services []sabir.Servable, options ...moleculer.Option) *sabir.Node {
 	a.t.Helper()
-	options = append([]moleculer.Option{moleculer.At(a.broker.URL()), moleculer.Namespace(a.namespace)}, append(a.bridge, options...)...)
+	at := a.at
+	if at == "" {
+		at = a.broker.URL()
+	}
+	options = append([]moleculer.Option{moleculer.At(at), moleculer.Namespace(a.namespace)}, append(a.bridge, options...)...)
 	n := sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(services...), moleculer.Bridge(options...))
 	if err := n.Start(a.t.Context()); err != nil {
 		a.t.Fatal(err)

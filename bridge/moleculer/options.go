@@ -3,6 +3,7 @@ package moleculer
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/sabir-go/sabir"
@@ -24,6 +25,11 @@ type config struct {
 	heartbeat time.Duration
 	timeout   time.Duration
 	wire      *serializer
+	layers    []layer
+	peers     []string
+	discovery netip.AddrPort
+	opened    bool // see Open
+	slashes   bool // see TopicSeparator
 	balanced  bool // see DisableBalancer
 	problems  []error
 }
@@ -31,7 +37,8 @@ type config struct {
 // Namespace is the namespace of the Moleculer nodes. Default: none, as theirs.
 func Namespace(name string) Option { return func(c *config) { c.namespace = name } }
 
-// At is the address of the broker, such as "nats://10.0.0.9:4222". Default: that of sabir.Join.
+// At is the address of the broker, such as "nats://10.0.0.9:4222". Default: that of sabir.Join. For projects whose nodes meet over TCP without a broker it
+// is where this node listens: "tcp://10.0.0.4:4100", with [Open] unless it is of this machine only.
 func At(address string) Option { return func(c *config) { c.address = address } }
 
 // NodeID is the id among the Moleculer nodes. Default: that of the node. No two nodes of a namespace may have one id: a Moleculer node that
@@ -64,7 +71,7 @@ func Protocol(version int) Option {
 
 // Heartbeat sets how often the node says that it is there, and after how much silence another node counts as gone. Defaults: every 2
 // seconds, so that the shortest timeouts in use are kept, and 30 seconds, as Moleculer's. A node that was killed is noticed within
-// seconds where the broker reports that nobody listens, as NATS and Redis do.
+// seconds where the broker reports that nobody listens, as NATS and RabbitMQ do.
 func Heartbeat(interval, timeout time.Duration) Option {
 	return func(c *config) {
 		if interval <= 0 || timeout < interval {
@@ -87,6 +94,16 @@ func Serializer(c codec.Codec) Option {
 	}
 }
 
+// TopicSeparator is for projects whose nodes meet at MQTT and have the option topicSeparator: "." or "/". Default: ".", as theirs.
+func TopicSeparator(separator string) Option {
+	return func(c *config) {
+		if separator != "." && separator != "/" {
+			c.problems = append(c.problems, fmt.Errorf("moleculer.TopicSeparator(%q): the separators are . and /", separator))
+		}
+		c.slashes = separator == "/"
+	}
+}
+
 // DisableBalancer is for projects whose nodes have Moleculer's option disableBalancer, so that the broker shares out their calls and events:
 // the node takes its part of those. It needs a broker that can share out messages: NATS. What the node itself calls and emits is shared out
 // by its own balancer, which also leaves out nodes that do not answer.
@@ -104,13 +121,18 @@ func (o BridgeOption) ApplyJoin(c *joining.Config) {
 
 // Bridge makes the node a node of a Moleculer project too. A node may have several bridges, to different projects.
 func Bridge(options ...Option) BridgeOption {
-	c := config{versions: []string{"5", "4"}, heartbeat: 2 * time.Second, timeout: 30 * time.Second}
+	b := newBridge(configOf(options))
+	return BridgeOption{sabir.Options(sabir.WithExtension(b), sabir.WithGateway(func(*sabir.Node) (gateway.Gateway, error) { return asGateway{b}, nil }))}
+}
+
+func configOf(options []Option) config {
+	c := config{versions: []string{"5", "4"}, heartbeat: 2 * time.Second, timeout: 30 * time.Second, discovery: netip.MustParseAddrPort("239.0.0.0:4445")}
 	c.wire, _ = newSerializer(nil)
 	for _, o := range options {
 		o(&c)
 	}
-	b := newBridge(c)
-	return BridgeOption{sabir.Options(sabir.WithExtension(b), sabir.WithGateway(func(*sabir.Node) (gateway.Gateway, error) { return asGateway{b}, nil }))}
+	c.wire.layers = c.layers
+	return c
 }
 
 // asGateway is the bridge as a gateway: it lets calls in when the node's services run, and no more before they stop.

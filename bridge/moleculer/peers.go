@@ -2,6 +2,7 @@ package moleculer
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -126,11 +127,15 @@ func (b *bridge) look() {
 
 // ask sends a PING. The broker reports where nobody listens to it, which is so a moment after a process was killed.
 func (b *bridge) ask(p *peer, now time.Time) {
-	packet := append(appendTime(append(b.appendHead(nil, p.version), `,"time":`...), now), `,"id":"look"}`...)
-	packet, _ = b.wire.fromJSON(packet, "", nil) // it holds nothing that has no form
-	if err := b.broker.Probe(b.prefix+"PING."+p.id, packet); err != nil {
+	if err := b.broker.Probe(b.prefix+"PING."+p.id, b.pingPacket(p.version, now)); err != nil {
 		b.note("a packet could not be sent", "PING."+p.id, err)
 	}
+}
+
+func (b *bridge) pingPacket(version string, now time.Time) []byte {
+	packet := append(appendTime(append(b.appendHead(nil, version), `,"time":`...), now), `,"id":"look"}`...)
+	packet, _ = b.wire.fromJSON(packet, "", nil) // it holds nothing that has no form
+	return packet
 }
 
 func appendTime(dst []byte, t time.Time) []byte {
@@ -196,10 +201,5 @@ func (b *bridge) read(topic string, data []byte, packet carrier) bool {
 }
 
 func (b *bridge) speaks(version string) bool {
-	for _, v := range b.versions {
-		if v == version {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(b.versions, version)
 }

@@ -16,6 +16,7 @@ type serializer struct {
 	values codec.Codec // of payloads
 	binary bool        // packets are not JSON
 	null   raw         // as a payload
+	layers []layer     // of compression and encryption, as Moleculer's nodes list them
 }
 
 func newSerializer(c codec.Codec) (*serializer, error) {
@@ -120,8 +121,13 @@ func (s *serializer) decode(data []byte, packet carrier) error {
 	if len(data) > maxPacket {
 		return fmt.Errorf("a packet of %d bytes: %d is the limit", len(data), maxPacket)
 	}
+	var err error
+	for i := range s.layers {
+		if data, err = s.layers[i].open(data); err != nil {
+			return err
+		}
+	}
 	if s.binary {
-		var err error
 		if data, err = s.toJSON(data, packet); err != nil {
 			return err
 		}
@@ -177,17 +183,23 @@ func (w *writing) truncate(n int) {
 // packet ends the packet and returns it.
 func (w *writing) packet() ([]byte, error) {
 	w.out = append(w.out, '}')
-	if !w.as.binary {
-		return w.out, nil
-	}
 	return w.as.fromJSON(w.out, w.name, w.value)
 }
 
-// fromJSON translates a packet from JSON, and adds the payload, if it has a name.
-func (s *serializer) fromJSON(text []byte, name string, payload []byte) ([]byte, error) {
-	if !s.binary {
-		return text, nil
+// fromJSON makes a packet as it is sent of its JSON, and adds the payload, if it has a name.
+func (s *serializer) fromJSON(text []byte, name string, payload []byte) (packet []byte, err error) {
+	packet = text
+	if s.binary {
+		packet, err = s.translate(text, name, payload)
 	}
+	for i := len(s.layers) - 1; i >= 0 && err == nil; i-- {
+		packet, err = s.layers[i].seal(packet)
+	}
+	return packet, err
+}
+
+// translate is fromJSON for a binary serializer.
+func (s *serializer) translate(text []byte, name string, payload []byte) ([]byte, error) {
 	var members map[string]any
 	if err := json.Decode(text, &members); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/sabir-go/sabir/codec/cbor"
 	"github.com/sabir-go/sabir/codec/msgpack"
 	"github.com/sabir-go/sabir/internal/brokers"
+	_ "github.com/sabir-go/sabir/transport/amqp"
 	_ "github.com/sabir-go/sabir/transport/mqtt"
 	_ "github.com/sabir-go/sabir/transport/redis"
 )
@@ -144,15 +146,19 @@ func TestTransportersBesideNATS(t *testing.T) {
 		of   func(url string) any
 	}{
 		{"Redis", brokers.Redis, func(url string) any { return url }},
-		// Moleculer's topics of MQTT have dots; with this option they are those that other programs of MQTT use, and the bridge.
-		{"MQTT", brokers.Mosquitto, func(url string) any {
+		{"MQTT", brokers.Mosquitto, func(url string) any { return url }},
+		{"MQTT with slashes", brokers.Mosquitto, func(url string) any {
 			return map[string]any{"type": "MQTT", "options": map[string]any{"host": "127.0.0.1", "port": portOf(url), "topicSeparator": "/"}}
 		}},
+		{"AMQP", brokers.RabbitMQ, func(url string) any { return url }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			a := newPlaceAt(t, c.kind)
 			a.options["transporter"] = c.of(a.broker.URL())
+			if strings.Contains(c.name, "slashes") {
+				a.bridge = append(a.bridge, moleculer.TopicSeparator("/"))
+			}
 			js := a.peer("5", "js")
 			got := make(chan string, 10)
 			n := a.node("go", []sabir.Servable{orders(), streams(), heard("mail", "user.*", got)}, moleculer.Expose("**"))
@@ -178,8 +184,18 @@ func TestTransportersBesideNATS(t *testing.T) {
 			if err := js.do(&streamed, "stream", "streams.double", []number{{1}, {2}}, nil); err != nil || fmt.Sprintf("%s", streamed.Values) != `[{"i":2} {"i":4}]` {
 				t.Errorf("a stream: %+v, %v", streamed, err)
 			}
-			js.must(nil, "stop")
+			if c.kind == brokers.RabbitMQ { // which reports that a process was killed
+				if err := js.process.Process.Signal(syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				js.must(nil, "stop")
+			}
+			begun := time.Now()
 			waitFor(t, "the goodbye", func() bool { return len(n.Nodes()) == 1 })
+			if took := time.Since(begun); took > 15*time.Second {
+				t.Errorf("the end of a node was noticed after %v", took)
+			}
 		})
 	}
 }

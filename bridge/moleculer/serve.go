@@ -66,12 +66,17 @@ func (b *bridge) refuse(r *request, err error) {
 
 // serve makes the call and answers it.
 func (b *bridge) serve(r *request) {
-	held := buffers.Get().(*[]byte)
 	var a Meta
+	b.answer(r, &a, func(dst []byte) ([]byte, error) { return b.call(r, &a, dst) })
+}
+
+// answer answers a request with the data that a function appends, or with its error.
+func (b *bridge) answer(r *request, a *Meta, data func(dst []byte) ([]byte, error)) {
+	held := buffers.Get().(*[]byte)
 	w := writing{as: b.wire, out: b.appendAnswer((*held)[:0], r, "")}
 	before := len(w.out)
 	w.out = append(w.out, `,"success":true`...)
-	err := w.payload("data", func(dst []byte) ([]byte, error) { return b.call(r, &a, dst) })
+	err := w.payload("data", data)
 	var packet []byte
 	if err == nil {
 		w.out = a.append(append(w.out, `,"meta":`...))
@@ -82,7 +87,7 @@ func (b *bridge) serve(r *request) {
 	}
 	if err != nil {
 		w.truncate(before)
-		w.out = b.appendFailure(w.out, r, err, &a)
+		w.out = b.appendFailure(w.out, r, err, a)
 		packet, err = w.packet()
 	}
 	if err == nil {

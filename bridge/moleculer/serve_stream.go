@@ -9,6 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 const (
@@ -80,6 +81,10 @@ func (b *bridge) serveStream(r *request, action *sabir.Action, upload *chunks) {
 			cancel()
 		}
 	})
+	if action.Shape == introspect.ClientStream {
+		s.only(stream)
+		return
+	}
 	wait := openLimit
 	if r.Timeout != nil && *r.Timeout > 0 {
 		wait = min(wait, time.Duration(min(*r.Timeout, maxTimeout)*float64(time.Millisecond))/2)
@@ -179,6 +184,31 @@ func Params(ctx context.Context) any {
 		return params()
 	}
 	return nil
+}
+
+// only answers with the only value of a stream, as an action that is no stream does: moleculer-web answers the client of an upload with it.
+func (s *answers) only(stream *sabir.Stream[[]byte, []byte]) {
+	value, err := stream.Recv()
+	if err == nil {
+		if _, err = stream.Recv(); err == io.EOF { // the runtime refuses a second value
+			err = nil
+		}
+	}
+	s.mu.Lock()
+	if s.cause != nil {
+		err = s.cause
+	}
+	s.mu.Unlock()
+	b := s.bridge
+	b.answer(s.request, s.meta, func(dst []byte) ([]byte, error) {
+		switch {
+		case err != nil:
+			return dst, err
+		case s.bytes:
+			return b.wire.values.Append(dst, value)
+		}
+		return append(dst, value...), nil
+	})
 }
 
 // answers is the stream of answers to a request.

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ type group struct {
 	lease string // milliseconds
 	last  string // the newest id that the group was given, as far as this consumer knows; of Receive
 
+	reading chan error    // the answer of the read that waits for what is new; of Receive
+	sooner  chan struct{} // this consumer has set when a message comes again, which may be before Receive looks
+
 	once  sync.Once
 	ended context.Context
 	end   context.CancelFunc
@@ -38,7 +42,7 @@ func (s *store) Join(ctx context.Context, spec engine.GroupSpec) (engine.Group, 
 	if _, err := s.spec(spec.Channel); err != nil {
 		return nil, err
 	}
-	g := &group{store: s, spec: spec, log: s.log(spec.Channel), due: s.due(spec.Channel, spec.Name), fails: s.failed(spec.Channel, spec.Name), lease: strconv.FormatInt(max(1, spec.AckWait.Milliseconds()), 10)}
+	g := &group{store: s, spec: spec, log: s.log(spec.Channel), due: s.due(spec.Channel, spec.Name), fails: s.failed(spec.Channel, spec.Name), lease: strconv.FormatInt(max(1, spec.AckWait.Milliseconds()), 10), sooner: make(chan struct{}, 1)}
 	g.ended, g.end = context.WithCancel(context.Background())
 	return g, g.create(ctx)
 }
@@ -177,24 +181,38 @@ func delivery(message rueidis.RedisMessage) (*engine.Delivery, error) {
 	return d, nil
 }
 
-// await returns when something was published after the last message that the group was given, or when the time is over.
+// await returns when something was published after the last message that the group was given, when this consumer has set when a message
+// comes again, or when the time is over. The read that waits goes on then, and is that of the next await: to break it off would cost its
+// connection.
 func (g *group) await(ctx context.Context, wait time.Duration) error {
-	client, last := g.store.server, g.last
-	if last == "" { // the group was just made
-		last = "0-0"
+	if g.reading == nil {
+		server, answer := g.store.server, make(chan error, 1)
+		read := server.B().Xread().Count(1).Block(longest.Milliseconds()).Streams().Key(g.log).Id(cmp.Or(g.last, "0-0")).Build() // without a last one the group was just made
+		go func() { answer <- server.Do(g.ended, read).Error() }()
+		g.reading = answer
 	}
-	read := client.B().Xread().Count(1).Block(max(1, wait.Milliseconds())).Streams().Key(g.log).Id(last).Build()
-	err := client.Do(ctx, read).Error()
-	if err == nil || rueidis.IsRedisNil(err) {
+	due := time.NewTimer(wait)
+	defer due.Stop()
+	select {
+	case err := <-g.reading:
+		g.reading = nil
+		if err == nil || rueidis.IsRedisNil(err) {
+			return nil
+		}
+		if g.ended.Err() != nil {
+			return engine.ErrClosed
+		}
+		return failure(err)
+	case <-g.sooner:
 		return nil
-	}
-	if g.ended.Err() != nil {
-		return engine.ErrClosed
-	}
-	if ctx.Err() != nil {
+	case <-due.C:
+		return nil
+	case <-ctx.Done():
+		if g.ended.Err() != nil {
+			return engine.ErrClosed
+		}
 		return ctx.Err()
 	}
-	return failure(err)
 }
 
 func (g *group) Done(ctx context.Context, list ...*engine.Delivery) error {
@@ -216,12 +234,24 @@ func (g *group) Done(ctx context.Context, list ...*engine.Delivery) error {
 
 func (g *group) Retry(ctx context.Context, d *engine.Delivery, after time.Duration) error {
 	ms, attempts := strconv.FormatInt(max(0, after.Milliseconds()), 10), strconv.Itoa(d.Attempt)
-	return failure(fail.Exec(ctx, g.store.server, []string{g.due, g.fails}, []string{ms, d.Handle.(string), attempts}).Error())
+	err := fail.Exec(ctx, g.store.server, []string{g.due, g.fails}, []string{ms, d.Handle.(string), attempts}).Error()
+	g.look()
+	return failure(err)
 }
 
 // Release leaves it to the server's own count of deliveries that one more is Lost the next time.
 func (g *group) Release(ctx context.Context, d *engine.Delivery) error {
-	return g.again(ctx, "0", d)
+	err := g.again(ctx, "0", d)
+	g.look()
+	return err
+}
+
+// look has Receive ask anew when the next message is due.
+func (g *group) look() {
+	select {
+	case g.sooner <- struct{}{}:
+	default:
+	}
 }
 
 func (g *group) Extend(ctx context.Context, list ...*engine.Delivery) error {

@@ -89,6 +89,9 @@ func (c *cli) joinOptions() ([]cluster.Option, error) {
 	if key := c.secret(); key != "" {
 		options = append(options, cluster.Key(key))
 	}
+	if file := firstOf(c.nodeKey, os.Getenv("SABIR_NODE_KEY_FILE")); file != "" {
+		options = append(options, cluster.NodeKeyFile(file))
+	}
 	if c.tlsCert != "" || c.tlsKey != "" || c.tlsCA != "" {
 		config, err := tcp.Certificates(c.tlsCert, c.tlsKey, c.tlsCA)
 		if err != nil {
@@ -160,6 +163,9 @@ func (c *cli) notJoined(address string, err error) error {
 				return joinFailed("the cluster at "+address+" has no key, but one was given", "leave out --key, or unset SABIR_KEY")
 			}
 			return joinFailed("the cluster at "+address+" asks for a key", "give it in the environment variable SABIR_KEY")
+		case wire.ReasonIdentity:
+			return joinFailed("the cluster at "+address+" asks for a proof of this side's id: "+refused.Detail,
+				"give the key of nodes called cli-*, whose public key is in their cluster.NodeKeys, with --node-key-file or in SABIR_NODE_KEY_FILE")
 		case wire.ReasonCluster:
 			return joinFailed("the node at "+address+" is in another cluster: "+refused.Detail, "name its cluster with --cluster")
 		case wire.ReasonNotSabir, wire.ReasonMalformed, wire.ReasonTimeout:

@@ -15,13 +15,16 @@ func (c *cli) configCommand() *cobra.Command {
 		Short:   "Check and show the settings of a node",
 		Long: `Reads the settings that a node with config.Load would read, from the environment and
 a file: to see what is wrong, and what is from where, before it starts. Settings of a
-program's own (app) are not looked at, since only the program knows them.`,
+program's own (app) are not looked at, since only the program knows them. Lists the
+settings of a node that runs, and changes those that can change meanwhile.`,
 		Example: `  sabir config check sabir.yaml
   sabir config show sabir.yaml
-  sabir config schema`,
+  sabir config schema
+  sabir config list node-3 --join tcp://:7700
+  sabir config set '*' log.level=debug --join tcp://:7700`,
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
-	command.AddCommand(c.configCheckCommand(), c.configShowCommand(), c.configSchemaCommand())
+	command.AddCommand(c.configCheckCommand(), c.configShowCommand(), c.configSchemaCommand(), c.configListCommand(), c.configSetCommand())
 	return command
 }
 

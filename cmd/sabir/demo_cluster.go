@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -159,15 +160,15 @@ func (s *sameProcess) start(ctx context.Context, ids []string) ([]member, error)
 	return members, nil
 }
 
+// stop stops the nodes one after the other. The first, which is the address where the others meet, is the last: they would
+// warn that it cannot be reached.
 func (s *sameProcess) stop(ctx context.Context) error {
-	var stopping sync.WaitGroup
-	errs := make([]error, len(s.shops))
-	for i, app := range s.shops {
+	var errs []error
+	for _, app := range slices.Backward(s.shops) {
 		if app.State() == sabir.StateRunning {
-			stopping.Go(func() { errs[i] = app.Stop(ctx) })
+			errs = append(errs, app.Stop(ctx))
 		}
 	}
-	stopping.Wait()
 	return errors.Join(errs...)
 }
 

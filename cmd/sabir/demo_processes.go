@@ -171,7 +171,7 @@ func (k *keeper) keep(ctx context.Context) {
 func (k *keeper) run(ctx context.Context) string {
 	c := k.of.cli
 	args := []string{"demo", "--part", fmt.Sprint(k.part), "--id", k.id, "--nodes", fmt.Sprint(k.of.flags.nodes), "--join", k.of.seeds()}
-	for name, value := range map[string]string{"--cluster": c.cluster, "--tls-cert": c.tlsCert, "--tls-key": c.tlsKey, "--tls-ca": c.tlsCA} {
+	for name, value := range map[string]string{"--cluster": c.cluster, "--node-key-file": c.nodeKey, "--tls-cert": c.tlsCert, "--tls-key": c.tlsKey, "--tls-ca": c.tlsCA} {
 		if value != "" {
 			args = append(args, name, value)
 		}

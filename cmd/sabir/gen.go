@@ -24,6 +24,8 @@ type generator struct {
 	example           string
 	// prepare adds the flags of its own and gives the function that writes.
 	prepare func(command *cobra.Command) func(w io.Writer, a api.API) error
+	// prepareFolder does so for what writes several files into a folder where a flag says so; nil for what never does.
+	prepareFolder func(command *cobra.Command) func(a api.API) ([]typescript.File, error)
 }
 
 var generators = []generator{
@@ -31,15 +33,38 @@ var generators = []generator{
 		name:  "ts",
 		short: "Write a TypeScript client",
 		long: `Writes one TypeScript module without dependencies: the types of all inputs,
-outputs and errors, and a client for browsers and Node 20 or later, with typed
-errors, streams, uploads, batches and checks of inputs. Write it into the
-sources of the program that calls, and again when the API has changed: what does
-not fit any more does not compile.`,
+outputs and errors, a function for each action, and a client of all of them, for
+browsers and Node 20 or later, with typed errors, retries, streams, uploads, batches
+and checks of inputs. Write it into the sources of the program that calls, and again
+when the API has changed: what does not fit any more does not compile.
+
+With --package it writes an npm package instead, into the folder that --output names:
+package.json, index.js (an ES module) and index.d.ts. Its version is the API's.
+
+With --trpc it writes the type of a router instead, for @trpc/client 11 and a server
+with trpc.At: the module has types only.`,
 		example: `  sabir gen ts -o src/api.ts
-  sabir gen ts https://api.example.com -o src/api.ts
+  sabir gen ts https://api.example.com -o src/api.ts --header "Authorization: Bearer $TOKEN"
+  sabir gen ts api.json --package @acme/shop -o packages/shop
+  sabir gen ts --trpc -o src/router.ts
   sabir gen ts api.json > api.ts`,
-		prepare: func(*cobra.Command) func(w io.Writer, a api.API) error {
-			return func(w io.Writer, a api.API) error { return typescript.Write(w, a) }
+		prepare: func(command *cobra.Command) func(w io.Writer, a api.API) error {
+			router := command.Flags().Bool("trpc", false, "write the type of a router for clients of tRPC instead")
+			return func(w io.Writer, a api.API) error {
+				if *router {
+					return typescript.WriteRouter(w, a)
+				}
+				return typescript.Write(w, a)
+			}
+		},
+		prepareFolder: func(command *cobra.Command) func(a api.API) ([]typescript.File, error) {
+			name := command.Flags().String("package", "", "write an npm package of this name, such as @acme/shop, into the folder of --output")
+			return func(a api.API) ([]typescript.File, error) {
+				if *name == "" {
+					return nil, nil
+				}
+				return typescript.Package(a, *name)
+			}
 		},
 	},
 	{
@@ -49,15 +74,26 @@ not fit any more does not compile.`,
 errors and ways to authenticate. Give it to tools that know OpenAPI.`,
 		example: `  sabir gen openapi -o openapi.json
   sabir gen openapi https://api.example.com > openapi.json`,
-		prepare: func(*cobra.Command) func(w io.Writer, a api.API) error { return writeOpenAPI },
+		prepare: func(*cobra.Command) func(w io.Writer, a api.API) error { return writeDocument(openapi.Document) },
+	},
+	{
+		name:  "asyncapi",
+		short: "Write an AsyncAPI 3.0 document",
+		long: `Writes an AsyncAPI 3.0 document as JSON: the events and durable channels of a
+cluster (--join), with the types of their payloads and the services that send and
+receive them. From one node over HTTP, or from its description, it has the events
+that callers may listen to (web.Events).`,
+		example: `  sabir gen asyncapi --join tcp://:7700 -o asyncapi.json
+  sabir gen asyncapi https://api.example.com > asyncapi.json`,
+		prepare: func(*cobra.Command) func(w io.Writer, a api.API) error { return writeDocument(openapi.AsyncAPI) },
 	},
 	{
 		name:  "go",
 		short: "Write a Go package of contracts",
 		long: `Writes one Go file for programs that call a service whose package they cannot
 import, because it is in another repository: a struct for each type with its
-validation rules, a contract for each action and stream, and a variable for each
-error. Give the contracts to sabir.DependsOn, and they are compared with what the
+validation rules, a contract for each action and stream, and for each event of a
+cluster, and a variable for each error. Give the contracts to sabir.DependsOn, and they are compared with what the
 cluster offers when the program starts.`,
 		example: `  sabir gen go --package shop -o shop/shop.go
   sabir gen go https://api.example.com > contracts.go`,
@@ -87,13 +123,15 @@ func writeDescription(w io.Writer, a api.API) error {
 	return err
 }
 
-func writeOpenAPI(w io.Writer, a api.API) error {
-	document, err := openapi.Document(a)
-	if err != nil {
+func writeDocument(document func(api.API) ([]byte, error)) func(w io.Writer, a api.API) error {
+	return func(w io.Writer, a api.API) error {
+		text, err := document(a)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(append(bytes.TrimRight(text, "\n"), '\n'))
 		return err
 	}
-	_, err = w.Write(append(bytes.TrimRight(document, "\n"), '\n'))
-	return err
 }
 
 // genResult is the output of sabir gen with --json about a file that it wrote.
@@ -117,7 +155,7 @@ HTTP, and tells what changed between two of them. The description comes from
   a file, or stdin with -     (curl 'http://127.0.0.1:3000/$api' > api.json)
 
 A file makes it repeatable: keep it with the sources, and compare with it before
-a release.`,
+a release. What a gateway or a proxy demands besides the key goes with --header.`,
 		Example: `  sabir gen ts -o src/api.ts
   sabir gen openapi -o openapi.json
   sabir gen go --package shop -o shop/shop.go
@@ -135,6 +173,7 @@ a release.`,
 		command.AddCommand(c.generatorCommand(g))
 	}
 	command.AddCommand(c.genDiffCommand())
+	command.PersistentFlags().StringArrayVar(&c.headers, "header", nil, "a header of requests for descriptions, \"Name: value\"; may be repeated")
 	return command
 }
 
@@ -148,6 +187,7 @@ func generatorNames() (names []string) {
 func (c *cli) generatorCommand(g generator) *cobra.Command {
 	var file string
 	var write func(w io.Writer, a api.API) error
+	folder := func(api.API) ([]typescript.File, error) { return nil, nil }
 	command := &cobra.Command{
 		Use:     g.name + " [url or api.json] [flags]",
 		Short:   g.short,
@@ -162,6 +202,13 @@ func (c *cli) generatorCommand(g generator) *cobra.Command {
 			described, err := c.describedAPI(command.Context(), source)
 			if err != nil {
 				return err
+			}
+			files, err := folder(described)
+			if err != nil {
+				return failf("%w", err)
+			}
+			if files != nil {
+				return c.writeFolder(file, files, len(described.Actions))
 			}
 			var text bytes.Buffer
 			if err := write(&text, described); err != nil {
@@ -181,6 +228,9 @@ func (c *cli) generatorCommand(g generator) *cobra.Command {
 	}
 	command.Flags().StringVarP(&file, "output", "o", "", "the file to write (default stdout); one that says the same already is left as it is")
 	write = g.prepare(command)
+	if g.prepareFolder != nil {
+		folder = g.prepareFolder(command)
+	}
 	command.Flags().SortFlags = false
 	return command
 }
@@ -211,7 +261,23 @@ func (c *cli) writeGenerated(file string, text []byte, actions int) error {
 	if !result.Changed {
 		did = "unchanged:"
 	}
-	fmt.Fprintf(c.stdout, "%s %s (%d actions, %s bytes)\n", did, file, actions, grouped(int64(len(text))))
+	fmt.Fprintf(c.stdout, "%s %s (%s, %s)\n", did, file, plural(actions, "action"), plural(len(text), "byte"))
+	return nil
+}
+
+// writeFolder writes the files of a package.
+func (c *cli) writeFolder(folder string, files []typescript.File, actions int) error {
+	if folder == "" {
+		return usagef("a package is several files: name their folder with --output")
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return failf("the folder cannot be made: %w", err)
+	}
+	for _, f := range files {
+		if err := c.writeGenerated(filepath.Join(folder, f.Name), f.Text, actions); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +16,8 @@ type genDiff struct {
 }
 
 func (c *cli) genDiffCommand() *cobra.Command {
-	return &cobra.Command{
+	var lock string
+	command := &cobra.Command{
 		Use:   "diff <old> [new] [flags]",
 		Short: "Tell what changed for callers, and fail if something breaks them",
 		Long: `Compares two descriptions of an API and tells what changed for its callers. Each
@@ -26,11 +28,15 @@ that were written for the old one, so that a build can refuse it.
 Descriptions of a cluster have the types of events and channels too: of those that
 services receive, and of those that they name with sabir.Sends. A type that senders
 or receivers of before cannot agree with any more is a breaking change, and so is
-one that is not sent, or not received, any more. Over HTTP there are none.`,
+one that is not sent, or not received, any more. Over HTTP there are none.
+
+A changed tag protobuf:"3" breaks callers over gRPC. With --lock, the file that sabir
+gen proto keeps, so does each field whose number in its order is another one now.`,
 		Example: `  curl -s 'http://127.0.0.1:3000/$api' > api.json
   sabir gen diff api.json http://127.0.0.1:3000
   sabir gen api --join tcp://:7700 -o cluster.json
-  sabir gen diff cluster.json --join tcp://:7700 --json`,
+  sabir gen diff cluster.json --join tcp://:7700 --json
+  sabir gen diff api.json http://127.0.0.1:3000 --lock shop.proto.lock`,
 		Args: takes(1, 2, "the old and the new description: URLs or files"),
 		RunE: func(command *cobra.Command, args []string) error {
 			before, err := c.describedAPI(command.Context(), args[0])
@@ -45,11 +51,37 @@ one that is not sent, or not received, any more. Over HTTP there are none.`,
 			if err != nil {
 				return err
 			}
-			return c.showDiff(api.Diff(before, after))
+			changes := api.Diff(before, after)
+			if lock != "" {
+				broken, err := brokenNumbers(lock, after)
+				if err != nil {
+					return err
+				}
+				changes = append(changes, broken...)
+			}
+			return c.showDiff(changes)
 		},
 		ValidArgsFunction:     completeSource,
 		DisableFlagsInUseLine: true,
 	}
+	command.Flags().StringVar(&lock, "lock", "", "the file of the numbers that fields of Protocol Buffers have, see sabir gen proto")
+	return command
+}
+
+// brokenNumbers lists the fields whose numbers are not those of the lock.
+func brokenNumbers(lock string, a api.API) (changes []api.Change, err error) {
+	text, err := os.ReadFile(lock)
+	if err != nil {
+		return nil, usagef("the lock cannot be read: %v", err)
+	}
+	numbers, err := parseLock(lock, text)
+	if err != nil {
+		return nil, err
+	}
+	for _, problem := range numbers.Check(a) {
+		changes = append(changes, api.Change{Breaking: true, Text: problem.Error() + "."})
+	}
+	return changes, nil
 }
 
 func (c *cli) showDiff(changes []api.Change) error {

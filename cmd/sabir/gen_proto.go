@@ -20,9 +20,11 @@ var protoGenerator = generator{
 	long: `Writes a file of Protocol Buffers (proto3): a service for each service, an rpc
 for each action, a message for each type.
 
-Fields are numbered in their order, so a field that is added in between changes
-the numbers behind it. --lock keeps them: it names a file that remembers which
-numbers were given, to be kept with the sources.`,
+Fields have the numbers of their tags (protobuf:"3"), or the one after that of the
+field before, as they have over gRPC. So a field that is added in between changes
+the numbers behind it. --lock guards them: it names a file that remembers which
+numbers were given, to be kept with the sources. A field with another number is
+refused, with the tag that gives it back; sabir gen diff --lock tells the same.`,
 	example: `  sabir gen proto -o shop.proto --lock shop.proto.lock
   sabir gen proto https://api.example.com --package shop.v1 > shop.proto`,
 	prepare: func(command *cobra.Command) func(w io.Writer, a api.API) error {
@@ -31,7 +33,7 @@ numbers were given, to be kept with the sources.`,
 		flags := command.Flags()
 		flags.StringVar(&options.Package, "package", "", "the package whose services are written, or another for all (default the only one there is, or made of the API's title)")
 		flags.StringVar(&options.GoPackage, "go-package", "", "the option go_package of the file")
-		flags.StringVar(&lock, "lock", "", "the file that keeps the numbers of fields; made where it is not there yet")
+		flags.StringVar(&lock, "lock", "", "the file of the numbers that fields have; made where it is not there yet")
 		return func(w io.Writer, a api.API) error { return writeProto(w, a, options, lock) }
 	},
 }
@@ -45,14 +47,11 @@ func writeProto(w io.Writer, a api.API, options protofile.Options, lock string) 
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return usagef("the lock cannot be read: %v", err)
 	}
-	options.Lock = protofile.Lock{}
-	if len(before) > 0 {
-		if err := json.Unmarshal(before, &options.Lock); err != nil {
-			return usagef("the lock %s cannot be read: %v", lock, err)
-		}
+	if options.Lock, err = parseLock(lock, before); err != nil {
+		return err
 	}
 	if err := protofile.Write(w, a, options); err != nil {
-		return err
+		return failf("the lock %s guards the numbers of fields:\n%v", lock, err)
 	}
 	after, err := json.MarshalIndent(options.Lock, "", "  ") // in the order of names
 	if err != nil {
@@ -62,4 +61,15 @@ func writeProto(w io.Writer, a api.API, options protofile.Options, lock string) 
 		return nil
 	}
 	return replaceFile(lock, after)
+}
+
+// parseLock reads the text of a lock, which is empty for one that is to be made.
+func parseLock(name string, text []byte) (protofile.Lock, error) {
+	lock := protofile.Lock{}
+	if len(text) > 0 {
+		if err := json.Unmarshal(text, &lock); err != nil {
+			return nil, usagef("the lock %s cannot be read: %v", name, err)
+		}
+	}
+	return lock, nil
 }

@@ -4,15 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/sabir-go/sabir/internal/principal"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -38,6 +40,9 @@ func (c *cli) describedAPI(ctx context.Context, source string) (api.API, error) 
 	joined, err := c.joins()
 	if err != nil {
 		return api.API{}, err
+	}
+	if joined && len(c.headers) > 0 {
+		return api.API{}, usagef("--header is for descriptions over HTTP, and --join asks a cluster")
 	}
 	if joined {
 		return c.describeCluster(ctx)
@@ -100,6 +105,9 @@ func (c *cli) fetchDescription(ctx context.Context, address string) (a api.API, 
 	if key := c.secret(); key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)
 	}
+	if err := addHeaders(request, c.headers); err != nil {
+		return a, err
+	}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment}
 	defer transport.CloseIdleConnections()
 	response, err := (&http.Client{Transport: transport, CheckRedirect: refuseRedirect}).Do(request)
@@ -117,7 +125,32 @@ func (c *cli) fetchDescription(ctx context.Context, address string) (a api.API, 
 	return a, err
 }
 
-// refuseRedirect keeps the key from going elsewhere.
+// addHeaders adds headers that are given as "Name: value". Its errors do not repeat values, which are often secret.
+func addHeaders(request *http.Request, headers []string) error {
+	replaced := make(map[string]bool)
+	for i, header := range headers {
+		name, value, ok := strings.Cut(header, ":")
+		if !ok || !httpguts.ValidHeaderFieldName(name) {
+			return usagef("--header number %d is no header: want \"Name: value\"", i+1)
+		}
+		value = strings.TrimSpace(value)
+		if !httpguts.ValidHeaderFieldValue(value) {
+			return usagef("the value of the header %s has a byte that no header may have", name)
+		}
+		if name = http.CanonicalHeaderKey(name); name == "Host" {
+			request.Host = value
+			continue
+		}
+		if !replaced[name] {
+			request.Header.Del(name)
+		}
+		replaced[name] = true
+		request.Header.Add(name, value)
+	}
+	return nil
+}
+
+// refuseRedirect keeps the key and the headers from going elsewhere.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // refusal is the error that a node answered.

@@ -79,7 +79,18 @@ func TestAProtoFileKeepsItsNumbersWithALock(t *testing.T) {
 	}
 	swapped := strings.Replace(described("lang"), `"id":{"type":"string"},"lang":{"type":"string"}`, `"lang":{"type":"string"},"id":{"type":"string"}`, 1)
 	again := sabirRun(t, "gen", "proto", written(t, swapped), "--package", "shop.v1", "--lock", lock)
-	if again.code != exitOK || !strings.Contains(again.out, "string lang = 2;") {
+	if again.code != exitFailed || !strings.Contains(again.errOut, "the field id of") || !strings.Contains(again.errOut, "has number 2, and had 1: give it the tag `protobuf:\"1\"`") {
+		t.Errorf("exit code %d, %s\n%s", again.code, again.errOut, again.out)
+	}
+	diff := sabirRun(t, "gen", "diff", written(t, described("lang")), written(t, swapped), "--lock", lock)
+	if diff.code != exitFailed || !strings.Contains(diff.out, "BREAKING the field id of") || !strings.Contains(diff.out, "BREAKING the field lang of") {
+		t.Errorf("exit code %d, %s\n%s", diff.code, diff.errOut, diff.out)
+	}
+	if same := sabirRun(t, "gen", "diff", written(t, described("lang")), written(t, described("lang")), "--lock", lock); same.code != exitOK {
+		t.Errorf("%+v", same)
+	}
+	tagged := strings.Replace(swapped, `"lang":{"type":"string"},"id":{"type":"string"}`, `"lang":{"type":"string","x-protobuf":2},"id":{"type":"string","x-protobuf":1}`, 1)
+	if again := sabirRun(t, "gen", "proto", written(t, tagged), "--package", "shop.v1", "--lock", lock); again.code != exitOK || !strings.Contains(again.out, "string lang = 2;") {
 		t.Errorf("exit code %d, %s\n%s", again.code, again.errOut, again.out)
 	}
 	if err := os.WriteFile(lock, []byte("{"), 0o600); err != nil {
@@ -191,6 +202,8 @@ func TestWhatCannotBeGeneratedSaysWhy(t *testing.T) {
 		"another server":       {[]string{"gen", "ts", elsewhere.URL}, exitFailed, "404"},
 		"none to compare":      {[]string{"gen", "diff"}, exitUsage, "diff needs the old and the new description"},
 		"a folder that is not": {[]string{"gen", "ts", written(t, described("x")), "-o", "/no/such/folder/api.ts"}, exitFailed, "cannot be written"},
+		"a package on stdout":  {[]string{"gen", "ts", written(t, described("x")), "--package", "shop"}, exitUsage, "name their folder with --output"},
+		"a package's name":     {[]string{"gen", "ts", written(t, described("x")), "--package", "Shop", "-o", t.TempDir()}, exitFailed, "is no name of an npm package"},
 		"a type that is not":   {[]string{"gen", "ts", written(t, strings.Replace(described("x"), `"GetUser":`, `"Other":`, 1))}, exitFailed, "#/$defs/GetUser"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,5 +220,68 @@ func TestTheKindsOfGenTeachTheirUse(t *testing.T) {
 		if command.Short == "" || command.Long == "" || strings.Count(command.Example, "sabir gen "+command.Name()) < 2 {
 			t.Errorf("%s: short %q, long %q, example %q", command.Name(), command.Short, command.Long, command.Example)
 		}
+	}
+}
+
+func TestAPackageIsWrittenIntoItsFolder(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "shop")
+	got := sabirRun(t, "gen", "ts", written(t, described("lang")), "--package", "@acme/shop", "-o", folder)
+	if got.code != exitOK || strings.Count(got.out, "wrote ") != 3 {
+		t.Fatalf("%+v", got)
+	}
+	for _, name := range []string{"package.json", "index.js", "index.d.ts"} {
+		if info, err := os.Stat(filepath.Join(folder, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	again := sabirRun(t, "gen", "ts", written(t, described("lang")), "--package", "@acme/shop", "-o", folder)
+	if again.code != exitOK || strings.Count(again.out, "unchanged: ") != 3 {
+		t.Errorf("%+v", again)
+	}
+}
+
+func TestHeadersGoWithTheRequestForADescription(t *testing.T) {
+	asked := make(chan http.Header, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Header
+		w.Write([]byte(described("lang")))
+	}))
+	t.Cleanup(server.Close)
+	got := sabirRun(t, "gen", "ts", server.URL, "--header", "Authorization: Bearer swordfish", "--header", "X-Tenant: acme", "--header", "x-tenant: other", "--key", "k-1")
+	if got.code != exitOK {
+		t.Fatalf("%+v", got)
+	}
+	header := <-asked
+	if a, tenants := header.Get("Authorization"), header.Values("X-Tenant"); a != "Bearer swordfish" || strings.Join(tenants, " ") != "acme other" {
+		t.Errorf("the node got %q and %q", a, tenants)
+	}
+}
+
+func TestHeadersDoNotShowInErrors(t *testing.T) {
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	t.Cleanup(refusing.Close)
+	elsewhere := httptest.NewServer(http.RedirectHandler(refusing.URL, http.StatusFound))
+	t.Cleanup(elsewhere.Close)
+	for name, test := range map[string]struct {
+		source, header string
+		code           int
+		want           string
+	}{
+		"no colon":     {refusing.URL, "Authorization Bearer swordfish", exitUsage, "--header number 1 is no header"},
+		"a bad name":   {refusing.URL, "sword fish: x", exitUsage, "--header number 1 is no header"},
+		"a bad value":  {refusing.URL, "Authorization: swordfish\x00", exitUsage, "the value of the header Authorization has a byte"},
+		"refused":      {refusing.URL, "Authorization: swordfish", exitFailed, "403"},
+		"sent on":      {elsewhere.URL, "Authorization: swordfish", exitFailed, "302"},
+		"nobody there": {nowhere, "Authorization: swordfish", exitFailed, "no node answers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := sabirRun(t, "gen", "ts", test.source, "--header", test.header)
+			if got.code != test.code || !strings.Contains(got.errOut, test.want) || strings.Contains(got.out+got.errOut, "fish") {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+	if got := sabirRun(t, "gen", "ts", "--join", "tcp://127.0.0.1:1", "--header", "A: b"); got.code != exitUsage || !strings.Contains(got.errOut, "--header is for descriptions over HTTP") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -84,7 +84,7 @@ func (c *cli) listActions(ctx context.Context) ([]introspect.Action, error) {
 func actionRow(a introspect.Action) []string {
 	what := a.Description
 	if a.Stream {
-		what = "stream: " + what
+		what = strings.TrimPrefix(string(a.Shape)+" stream: ", " ") + what
 	}
 	if a.Visibility != introspect.Public {
 		what = string(a.Visibility) + ": " + what

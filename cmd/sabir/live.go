@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -67,15 +68,31 @@ func (a *aboveLine) Write(p []byte) (int, error) {
 }
 
 // demoLog writes warnings and errors, one a line. Of a panic's stack it keeps where the panic was: the demo panics on
-// purpose.
+// purpose. Its dead letters and its couriers that fall are on purpose too, and many: the dashboard shows them.
 func demoLog(w io.Writer) slog.Handler {
-	return slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+	return exceptDemo{slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == "stack" {
 			return slog.String("at", panicPlace(a.Value.String()))
 		}
 		return a
-	}})
+	}})}
 }
+
+// exceptDemo leaves out what the demo does on purpose all the time.
+type exceptDemo struct{ slog.Handler }
+
+func (h exceptDemo) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == "channel: a message became a dead letter" || r.Message == "a child ended" {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h exceptDemo) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return exceptDemo{h.Handler.WithAttrs(attrs)}
+}
+
+func (h exceptDemo) WithGroup(name string) slog.Handler { return exceptDemo{h.Handler.WithGroup(name)} }
 
 // panicPlace finds in a stack, as runtime/debug.Stack writes it, the file and line that panicked.
 func panicPlace(stack string) string {

@@ -21,11 +21,13 @@ type cli struct {
 	join    string
 	cluster string
 	key     string
+	nodeKey string // the name of a file
 	tlsCert string
 	tlsKey  string
 	tlsCA   string
 	timeout time.Duration
 	json    bool
+	headers []string // of requests for descriptions
 }
 
 // The exit codes.
@@ -84,6 +86,7 @@ HTTP (--url), or joins a cluster as a client-only node and talks to all of its n
 	flags.StringVar(&c.join, "join", "", "the cluster to join as a client-only node, by the address of any node: tcp://:7700 (default $SABIR_JOIN)")
 	flags.StringVar(&c.cluster, "cluster", "", "the cluster's name (default \"default\")")
 	flags.StringVar(&c.key, "key", "", "the key that the node or the cluster asks for (default $SABIR_KEY, which other users cannot see)")
+	flags.StringVar(&c.nodeKey, "node-key-file", "", "the file with the key that proves this side's id, cli-…, to nodes that ask for that (default $SABIR_NODE_KEY_FILE)")
 	flags.StringVar(&c.tlsCert, "tls-cert", "", "for tls:// links: the file with this side's certificate")
 	flags.StringVar(&c.tlsKey, "tls-key", "", "the file with the key of that certificate")
 	flags.StringVar(&c.tlsCA, "tls-ca", "", "the file with the authorities that nodes' certificates must be from (default the system's)")
@@ -92,7 +95,7 @@ HTTP (--url), or joins a cluster as a client-only node and talks to all of its n
 	root.AddGroup(&cobra.Group{ID: groupTry, Title: "Try it:"}, &cobra.Group{ID: groupUse, Title: "Talk to a node or a cluster:"},
 		&cobra.Group{ID: groupMake, Title: "Make and measure:"})
 	root.AddCommand(c.demoCommand(), c.callCommand(), c.emitCommand(), c.actionsCommand(), c.servicesCommand(), c.nodesCommand(), c.checkCommand(), c.drainCommand(), c.undrainCommand(), c.routeCommand(), c.channelsCommand(), c.processesCommand(), c.topCommand(), c.mcpCommand(),
-		c.newCommand(), c.genCommand(), c.configCommand(), c.benchCommand(), c.codecsCommand(), c.versionCommand())
+		c.newCommand(), c.genCommand(), c.importCommand(), c.configCommand(), c.pubkeyCommand(), c.benchCommand(), c.codecsCommand(), c.versionCommand())
 	for _, command := range root.Commands() {
 		command.DisableFlagsInUseLine = true
 		command.Flags().SortFlags = false

@@ -3,6 +3,7 @@ package protobuf
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -67,10 +68,10 @@ type described struct {
 // given to no other message.
 func NewDescriber(file *descriptorpb.FileDescriptorProto) *Describer {
 	d := &Describer{file: file, names: make(map[described]string), taken: make(map[string]bool)}
-	for _, s := range file.Service {
+	for _, s := range file.GetService() {
 		d.taken[s.GetName()] = true
 	}
-	for _, m := range file.MessageType {
+	for _, m := range file.GetMessageType() {
 		d.taken[m.GetName()] = true
 	}
 	return d
@@ -101,13 +102,13 @@ func newDescriber(t reflect.Type) *Describer {
 	if path := t.PkgPath(); path != "" {
 		name = strings.ToLower(layout.Identifier(path[strings.LastIndexByte(path, '/')+1:]))
 	}
-	return NewDescriber(&descriptorpb.FileDescriptorProto{Syntax: proto.String("proto3"), Package: &name})
+	return NewDescriber(&descriptorpb.FileDescriptorProto{Syntax: new("proto3"), Package: &name})
 }
 
 func (d *Describer) describe(m *message) (protoreflect.MessageDescriptor, error) {
 	name := d.message(m)
 	name = name[strings.LastIndexByte(name, '.')+1:]
-	d.file.Name = proto.String(d.file.GetPackage() + "/" + name + ".proto")
+	d.file.Name = new(d.file.GetPackage() + "/" + name + ".proto")
 	file, err := protodesc.NewFile(d.file, protoregistry.GlobalFiles)
 	if err != nil {
 		return nil, err
@@ -153,7 +154,7 @@ func (d *Describer) field(out *descriptorpb.DescriptorProto, full string, f *fie
 	}
 	own[bare()] = true
 	described := &descriptorpb.FieldDescriptorProto{
-		Name: &name, JsonName: proto.String(protoname.JSON(name)), Number: proto.Int32(int32(f.number)),
+		Name: &name, JsonName: new(protoname.JSON(name)), Number: new(int32(f.number)),
 		Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
 	}
 	out.Field = append(out.Field, described)
@@ -163,31 +164,31 @@ func (d *Describer) field(out *descriptorpb.DescriptorProto, full string, f *fie
 	case mapping:
 		described.Label = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
 		described.Type = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum()
-		described.TypeName = proto.String(full + "." + d.entry(out, full, f, name))
+		described.TypeName = new(full + "." + d.entry(out, full, f, name))
 		return
 	}
 	described.Type, described.TypeName = d.kind(&f.value)
 	if (f.shape == optional || f.shape == always) && described.GetType() != descriptorpb.FieldDescriptorProto_TYPE_MESSAGE {
-		described.Proto3Optional = proto.Bool(true)
-		described.OneofIndex = proto.Int32(int32(len(out.OneofDecl)))
-		out.OneofDecl = append(out.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: proto.String("_" + name)})
+		described.Proto3Optional = new(true)
+		described.OneofIndex = new(int32(len(out.GetOneofDecl())))
+		out.OneofDecl = append(out.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: new("_" + name)})
 	}
 }
 
 // entry adds the message that a map repeats and returns its name, which for a real map is fixed by its field's.
 func (d *Describer) entry(out *descriptorpb.DescriptorProto, full string, f *field, name string) string {
-	entry := &descriptorpb.DescriptorProto{Name: proto.String(protoname.Message(name) + "Entry")}
+	entry := &descriptorpb.DescriptorProto{Name: new(protoname.Message(name) + "Entry")}
 	for i := range f.value.msg.fields {
 		part := &f.value.msg.fields[i]
 		described := &descriptorpb.FieldDescriptorProto{
-			Name: &part.name, JsonName: &part.name, Number: proto.Int32(int32(part.number)),
+			Name: &part.name, JsonName: &part.name, Number: new(int32(part.number)),
 			Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
 		}
 		described.Type, described.TypeName = d.kind(&part.value)
 		entry.Field = append(entry.Field, described)
 	}
 	if f.value.msg.entry {
-		entry.Options = &descriptorpb.MessageOptions{MapEntry: proto.Bool(true)}
+		entry.Options = &descriptorpb.MessageOptions{MapEntry: new(true)}
 	}
 	out.NestedType = append(out.NestedType, entry)
 	return entry.GetName()
@@ -209,7 +210,7 @@ var scalarTypes = map[layout.Kind]descriptorpb.FieldDescriptorProto_Type{
 func (d *Describer) kind(v *value) (*descriptorpb.FieldDescriptorProto_Type, *string) {
 	if v.kind == layout.Int32 && v.typ.Go.Implements(enumType) {
 		enum := reflect.Zero(v.typ.Go).Interface().(protoreflect.Enum).Descriptor()
-		return descriptorpb.FieldDescriptorProto_TYPE_ENUM.Enum(), proto.String(d.imported(enum))
+		return descriptorpb.FieldDescriptorProto_TYPE_ENUM.Enum(), new(d.imported(enum))
 	}
 	if scalar, ok := scalarTypes[v.kind]; ok {
 		return scalar.Enum(), nil
@@ -233,12 +234,9 @@ func (d *Describer) kind(v *value) (*descriptorpb.FieldDescriptorProto_Type, *st
 // imported adds the file of m to the imports and returns the full name of m.
 func (d *Describer) imported(m protoreflect.Descriptor) string {
 	path := m.ParentFile().Path()
-	for _, known := range d.file.Dependency {
-		if known == path {
-			return "." + string(m.FullName())
-		}
+	if !slices.Contains(d.file.GetDependency(), path) {
+		d.file.Dependency = append(d.file.Dependency, path)
 	}
-	d.file.Dependency = append(d.file.Dependency, path)
 	return "." + string(m.FullName())
 }
 

@@ -30,20 +30,49 @@ type entry struct {
 	Text     string   `json:"x"`
 }
 
-// build writes the site of the pages in source, and returns how many there are.
-func build(source, out string) (int, error) {
-	pages, err := pagesOf(source)
-	if err != nil {
-		return 0, err
+// build writes the site of the pages in source, and below it the sites of released versions, and returns how many pages source has.
+func build(source, out string, tags ...string) (int, error) {
+	newest := &version{Name: "main"}
+	versions, sources := []*version{newest}, []string{source}
+	if len(tags) > 0 {
+		scratch, err := os.MkdirTemp("", "sabir-site-")
+		if err != nil {
+			return 0, err
+		}
+		defer os.RemoveAll(scratch)
+		for _, tag := range tags {
+			folder, err := checkOut(filepath.Dir(filepath.Clean(source)), tag, scratch)
+			if err != nil {
+				return 0, err
+			}
+			versions, sources = append(versions, &version{Name: tag, Dir: tag + "/"}), append(sources, folder)
+		}
 	}
-	sections := arrange(pages)
+	for i, v := range versions {
+		pages, err := pagesOf(sources[i], v.Name)
+		if err != nil {
+			return 0, err
+		}
+		v.pages = pages
+	}
+	for i, v := range versions {
+		if err := v.write(versions, sources[i], filepath.Join(out, v.Dir)); err != nil {
+			return 0, err
+		}
+	}
+	return len(newest.pages), nil
+}
+
+// write writes the site of one version.
+func (v *version) write(versions []*version, source, out string) error {
+	sections := arrange(v.pages)
 	var order []*page
 	for _, s := range sections {
 		order = append(order, s.Pages...)
 	}
 	layout, err := template.New("page").Parse(pageHTML)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	var index []entry
 	var list bytes.Buffer
@@ -57,7 +86,10 @@ func build(source, out string) (int, error) {
 	for i, p := range order {
 		data := map[string]any{
 			"Page": p, "Sections": sections, "Body": template.HTML(p.HTML),
-			"Edit": repository + "/edit/main/docs/" + p.Name + ".md", "Repository": repository,
+			"Repository": repository, "Version": v, "Versions": choices(versions, v, p),
+		}
+		if v.Dir == "" {
+			data["Edit"] = repository + "/edit/main/docs/" + p.Name + ".md"
 		}
 		if i > 0 {
 			data["Before"] = order[i-1]
@@ -67,7 +99,7 @@ func build(source, out string) (int, error) {
 		}
 		var b bytes.Buffer
 		if err := layout.Execute(&b, data); err != nil {
-			return 0, err
+			return err
 		}
 		e := entry{URL: p.URL(), Title: p.Title, Text: p.Text, Headings: []string{}}
 		for _, h := range p.Headings {
@@ -75,18 +107,18 @@ func build(source, out string) (int, error) {
 		}
 		index = append(index, e)
 		if err := cmp.Or(write(out, p.URL(), b.Bytes()), write(out, p.Name+".md", p.Markdown)); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	search, err := json.Marshal(index)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	err = cmp.Or(
 		write(out, "search.json", search), write(out, "llms.txt", list.Bytes()),
 		write(out, "style.css", style), write(out, "search.js", script), write(out, ".nojekyll", nil),
 		copyPictures(source, out))
-	return len(pages), err
+	return err
 }
 
 func write(out, name string, text []byte) error {

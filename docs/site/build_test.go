@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -89,7 +90,7 @@ func TestEachPageIsInTheSidebarAndHasItsMarkdown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := pagesOf("..")
+	pages, err := pagesOf("..", "main")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +107,67 @@ func TestEachPageIsInTheSidebarAndHasItsMarkdown(t *testing.T) {
 		if p.Title == "" || p.Summary == "" {
 			t.Errorf("%s has the title %q and the first paragraph %q", p.Name, p.Title, p.Summary)
 		}
+	}
+}
+
+// repositoryOf makes a repository whose tags have these pages.
+func repositoryOf(t *testing.T, tags []string, pages map[string]map[string]string) string {
+	t.Helper()
+	folder := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		c := exec.Command("git", append([]string{"-C", folder, "-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"}, args...)...)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	git("init", "-q")
+	for _, tag := range tags {
+		if err := os.RemoveAll(filepath.Join(folder, "docs")); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range pages[tag] {
+			if err := write(folder, "docs/"+name, []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		git("add", "-A")
+		git("commit", "-q", "-m", tag)
+		git("tag", tag)
+	}
+	return folder
+}
+
+func TestEachVersionHasItsPagesAndLinksToTheSamePageOfTheOthers(t *testing.T) {
+	folder := repositoryOf(t, []string{"v0.1.0", "v0.2.0"}, map[string]map[string]string{
+		"v0.1.0": {"README.md": "# Sabir\n\nOld.\n", "start/one.md": "# One\n\nOld, see [the code](../../node.go).\n"},
+		"v0.2.0": {"README.md": "# Sabir\n\nNew.\n", "start/one.md": "# One\n\nNew.\n", "two.md": "# Two\n\nNew.\n"},
+	})
+	out := t.TempDir()
+	if n, err := build(filepath.Join(folder, "docs"), out, "v0.2.0", "v0.1.0"); err != nil || n != 3 {
+		t.Fatalf("%d pages, %v", n, err)
+	}
+	pages := files(t, out)
+	for name, wants := range map[string][]string{
+		"start/one.html":        {"New.", `href="../start/one.html" aria-current="true">main`, `href="../v0.1.0/start/one.html">v0.1.0`, "/edit/main/docs/start/one.md"},
+		"two.html":              {`href="v0.2.0/two.html">v0.2.0`, `href="v0.1.0/index.html">v0.1.0`},
+		"v0.1.0/start/one.html": {"Old, see", `href="../../start/one.html">main`, `href="../../v0.1.0/start/one.html" aria-current="true">`, "/blob/v0.1.0/node.go", "These are the pages of v0.1.0", "noindex"},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(pages[name], want) {
+				t.Errorf("%s has no %s:\n%s", name, want, pages[name])
+			}
+		}
+	}
+	if strings.Contains(pages["v0.1.0/start/one.html"], "Edit this page") {
+		t.Error("a page of a release can be edited")
+	}
+}
+
+func TestReleasedIsTheLastOfEachMinorVersion(t *testing.T) {
+	got := strings.Join(released([]string{"v0.1.0", "v0.1.10", "v0.1.9", "v0.2.0-rc.1", "v1.0.0", "lab/v0.1.0", "v0.2.0"}), " ")
+	if got != "v1.0.0 v0.2.0 v0.1.10" {
+		t.Errorf("got %s", got)
 	}
 }
 

@@ -22,10 +22,10 @@ var outline = []struct {
 	{"Tutorial", []string{"tutorial/README", "tutorial/"}},
 	{"Concepts", []string{"concepts/README", "concepts/call", "concepts/delivery", "concepts/errors", "concepts/evolution", "concepts/choose", "concepts/", "glossary", "faq"}},
 	{"Guides", []string{"services", "errors", "validation", "http", "http-auth", "http-streams", "http-files", "http-clients", "http-gateway", "http-server", "doors", "mcp", "channels", "policies", "processes", "processes-supervision", "processes-cluster", "processes-pools", "grains", "leases", "joining", "transports", "transports-tls", "transports-udp", "transports-http", "transports-broker", "transports-write", "addresses", "codecs", "testing"}},
-	{"Operate", []string{"operate/README", "deploy", "config", "operators", "operate/", "cli", "telemetry", "overload", "memory", "faults", "security"}},
+	{"Operate", []string{"operate/README", "deploy", "config", "operators", "operate/", "cli", "telemetry", "overload", "memory", "scale", "security"}},
 	{"Reference", []string{"reference/"}},
 	{"Decide", []string{"compare", "migrate/README", "migrate/", "versioning"}},
-	{"Internals", []string{"internals/", "cluster", "protocol", "native-codec", "processes-protocol", "processes-guarantees", "processes-rules", "conformance", "simulation", "fuzzing", "benchmarks", "dependencies"}},
+	{"Internals", []string{"internals/", "cluster", "protocol", "native-codec", "processes-protocol", "processes-guarantees", "processes-rules", "conformance", "faults", "tests", "simulation", "fuzzing", "benchmarks", "dependencies"}},
 }
 
 const guides = 3 // index of the section of the pages that outline does not name

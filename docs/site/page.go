@@ -33,6 +33,8 @@ type page struct {
 	HTML     []byte
 	Headings []heading
 	Text     string // all of its words, for the search
+
+	version string // where links lead that leave docs: a tag, or "main"
 }
 
 type heading struct {
@@ -55,7 +57,7 @@ func address(name string) string {
 func (p *page) Up() string { return strings.Repeat("../", strings.Count(p.Name, "/")) }
 
 // pagesOf reads every page below a folder, in the order of their names, README first.
-func pagesOf(folder string) (pages []*page, err error) {
+func pagesOf(folder, version string) (pages []*page, err error) {
 	err = filepath.WalkDir(folder, func(file string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".md") {
 			return err
@@ -68,7 +70,7 @@ func pagesOf(folder string) (pages []*page, err error) {
 		if err != nil {
 			return err
 		}
-		p := &page{Name: strings.TrimSuffix(filepath.ToSlash(rel), ".md"), Markdown: markdown}
+		p := &page{Name: strings.TrimSuffix(filepath.ToSlash(rel), ".md"), Markdown: markdown, version: version}
 		if err := p.render(); err != nil {
 			return err
 		}
@@ -146,7 +148,7 @@ func (p *page) resolve(link string) string {
 	full := path.Join("docs", path.Dir(p.Name), target)
 	below, inside := strings.CutPrefix(full, "docs/")
 	if !inside {
-		return repository + "/blob/main/" + full + fragment
+		return repository + "/blob/" + p.version + "/" + full + fragment
 	}
 	if name, ok := strings.CutSuffix(below, ".md"); ok {
 		return p.Up() + address(name) + fragment
@@ -154,7 +156,7 @@ func (p *page) resolve(link string) string {
 	if strings.HasSuffix(below, ".svg") {
 		return link
 	}
-	return repository + "/blob/main/" + full + fragment
+	return repository + "/blob/" + p.version + "/" + full + fragment
 }
 
 // plain is the text of a node without its marks.

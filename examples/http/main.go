@@ -68,7 +68,7 @@ func newOrders() *sabir.Service {
 	sabir.Handle(s, "get", o.get, sabir.Route("GET", "/orders/{id}"), find)
 	sabir.Handle(s, "list", o.all, sabir.Route("GET", "/orders"))
 	sabir.Handle(s, "cancel", o.cancel, sabir.Route("DELETE", "/orders/{id}"), find, sabir.Use(auth.Require("clerk")))
-	sabir.HandleStream(s, "watch", o.watch, sabir.Route("GET", "/orders/{id}/watch"), find)
+	sabir.HandleStream(s, "watch", o.watch, sabir.ServerStream(), sabir.Route("GET", "/orders/{id}/watch"), find)
 	return s
 }
 

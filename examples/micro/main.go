@@ -1,5 +1,6 @@
 // Micro is a service of Go beside one of go-micro, each of which calls the other by name; they find each other by mDNS. The client of
-// go-micro orders from the shop here, and the shop has the greeter there greet.
+// go-micro orders from the shop here, and the shop has the greeter there greet. The shop emits an event for each order, which go-micro's
+// subscriber gets.
 //
 //	go run ./examples/micro                   # in one terminal
 //	go run -C examples/micro/gomicro .        # in another: go-micro 5, a module of its own
@@ -17,6 +18,11 @@ import (
 type Order struct {
 	Item string `json:"item" validate:"required"`
 	Name string `json:"name" validate:"required"`
+}
+
+// Placed is the event of an order.
+type Placed struct {
+	Item string `json:"item"`
 }
 
 type Confirmation struct {
@@ -37,7 +43,7 @@ func main() {
 	greeter := flag.String("greeter", "greeting", "the name of the service of go-micro")
 	listen := flag.String("listen", ":0", "where clients of go-micro on this machine reach the shop")
 	flag.Parse()
-	node := sabir.NewNode(sabir.Serve(shop(*name, *greeter)), micro.Bridge(micro.MDNS(), micro.Listen(*listen), micro.Expose(*name+".*")))
+	node := sabir.NewNode(sabir.Serve(shop(*name, *greeter)), micro.Bridge(micro.MDNS(), micro.Listen(*listen), micro.Expose(*name+".*"), micro.Publish(*name+".placed")))
 	if err := node.Run(context.Background()); err != nil {
 		log.Fatal(err)
 	}
@@ -48,6 +54,9 @@ func shop(name, greeter string) *sabir.Service {
 	sabir.Handle(s, "place", func(ctx context.Context, in Order) (Confirmation, error) {
 		hello, err := sabir.Call[HelloReply](ctx, s, greeter+".greeter.hello", HelloRequest{Name: in.Name})
 		if err != nil {
+			return Confirmation{}, err
+		}
+		if err := sabir.Emit(ctx, s, name+".placed", Placed{in.Item}); err != nil {
 			return Confirmation{}, err
 		}
 		return Confirmation{Text: hello.Text + "! Your order: " + in.Item + "."}, nil

@@ -36,6 +36,9 @@ func TestTheTwoCommandsCallEachOther(t *testing.T) {
 	if line, err := lines.ReadString('\n'); err != nil || strings.TrimSpace(line) != "Hello, Ada! Your order: tea." {
 		t.Errorf("go-micro's client got %q, %v", line, err)
 	}
+	if line, err := lines.ReadString('\n'); err != nil || strings.TrimSpace(line) != "an event: an order of tea" {
+		t.Errorf("go-micro's subscriber got %q, %v", line, err)
+	}
 }
 
 // run starts a command that is ended with the test.

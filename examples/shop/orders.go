@@ -2,9 +2,7 @@ package shop
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,10 +85,12 @@ func newOrders() (*orders, *sabir.Service) {
 		watchers: make(map[chan Order]WatchOrders),
 	}
 	sabir.Handle(s, "create", o.create, sabir.Doc("places an order; emits order.created or order.rejected"), sabir.Route("POST", "/orders"),
-		sabir.Use(policy.Timeout(2*time.Second), policy.Bulkhead{MaxCalls: 64, MaxQueue: 512}))
-	sabir.Handle(s, "get", o.get, sabir.Doc("finds one of the last 1000 orders"), sabir.Idempotent(), sabir.Route("GET", "/orders/{id}"))
+		sabir.Use(policy.Timeout(2*time.Second), policy.Bulkhead{MaxCalls: 64, MaxQueue: 512}),
+		sabir.Errors(ErrUserNotFound, ErrUserBlocked, ErrItemNotFound, ErrOutOfStock))
+	sabir.Handle(s, "get", o.get, sabir.Doc("finds one of the last 1000 orders"), sabir.Idempotent(), sabir.Route("GET", "/orders/{id}"),
+		sabir.Errors(ErrOrderNotFound))
 	sabir.Handle(s, "list", o.list, sabir.Doc("lists the latest orders, of one user or all"), sabir.Idempotent(), sabir.Route("GET", "/orders"))
-	sabir.HandleStream(s, "watch", o.watch, sabir.Doc("streams orders as they are placed, of one user or all"))
+	sabir.HandleStream(s, "watch", o.watch, sabir.ServerStream(), sabir.Doc("streams orders as they are placed, of one user or all"))
 	sabir.Handle(s, "crash", o.crash, sabir.Doc("panics on purpose, to show that only its caller notices"))
 	return o, s
 }
@@ -170,9 +170,6 @@ func (o *orders) list(_ context.Context, in ListOrders) ([]Order, error) {
 
 func (o *orders) watch(ctx context.Context, stream *sabir.Stream[WatchOrders, Order]) error {
 	wanted, err := stream.Recv()
-	if errors.Is(err, io.EOF) {
-		return nil // the caller asked for nothing
-	}
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,6 @@
-// Package shop is a small application to try Sabir with and to copy from: a chandler's shop with four services that
-// call each other and emit events. Its data is made up, the same at each start, and kept in memory.
+// Package shop is a small application to try Sabir with and to copy from: a chandler's shop with six services that
+// call each other, emit events, publish to a durable channel and run processes. Its data is made up, the same at each start, and
+// kept in memory.
 //
 // Each service is one file: its types, a constructor that declares what it offers, and its functions.
 package shop
@@ -8,13 +9,20 @@ import (
 	"context"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/channel"
+	_ "github.com/sabir-go/sabir/channel/mem"
+	"github.com/sabir-go/sabir/policy"
 )
 
-// Shop is the application: a node with the services users, stock, orders and mail, or some of them.
+// Shop is the application: a node with the services users, stock, orders, mail, billing and delivery, or some of them.
 type Shop struct {
 	*sabir.Node
-	orders *orders // nil where another node has it
-	mail   *mail   // nil where another node has it
+	System *actor.System // whose processes are the couriers
+	orders *orders       // nil where another node has it
+	mail   *mail         // nil where another node has it
+
+	breakers policy.BreakerStates
 }
 
 // New makes the shop. The options go to its node, for example sabir.HTTP(":3000"); start it with Start or Run.
@@ -27,14 +35,15 @@ func New(options ...sabir.NodeOption) *Shop {
 //
 // Every service keeps its own data, as it would not with a database: an order is known to the service that took it.
 func NewPart(part, of int, options ...sabir.NodeOption) *Shop {
-	shop := &Shop{}
+	shop := &Shop{System: actor.NewSystem(actor.Config{})}
 	var services []*sabir.Service
-	for i, service := range []func() *sabir.Service{newUsers, newStock, shop.openOrders, shop.openMail} {
+	for i, service := range []func() *sabir.Service{newUsers, shop.openStock, shop.openOrders, shop.openMail, newBilling, shop.openDelivery} {
 		if of < 3 || (part+i)%3 != 0 {
 			services = append(services, service())
 		}
 	}
-	shop.Node = sabir.NewNode(append([]sabir.NodeOption{sabir.Serve(sabir.NewModule("shop", services...))}, options...)...)
+	own := []sabir.NodeOption{sabir.Serve(sabir.NewModule("shop", services...)), shop.System.Option(), channel.Broker("mem://"), sabir.Serve(shop.breakers.Service())}
+	shop.Node = sabir.NewNode(append(own, options...)...)
 	return shop
 }
 
@@ -47,6 +56,10 @@ func (s *Shop) openMail() (service *sabir.Service) {
 	s.mail, service = newMail()
 	return service
 }
+
+func (s *Shop) openStock() *sabir.Service { return newStock(&s.breakers) }
+
+func (s *Shop) openDelivery() *sabir.Service { return newDelivery(s.System) }
 
 // Stats counts the shop's orders and mails since it was made.
 type Stats struct {

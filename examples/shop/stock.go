@@ -70,13 +70,14 @@ type stock struct {
 }
 
 // newStock makes the service stock.
-func newStock() *sabir.Service {
+func newStock(breakers *policy.BreakerStates) *sabir.Service {
 	s := sabir.NewService("stock", sabir.Doc("counts what is on the shelves"))
 	st := &stock{service: s, items: seedItems()}
-	sabir.Handle(s, "get", st.get, sabir.Doc("tells an item's price and how many there are"), sabir.Idempotent(), sabir.Route("GET", "/stock/{sku}"))
+	sabir.Handle(s, "get", st.get, sabir.Doc("tells an item's price and how many there are"), sabir.Idempotent(), sabir.Route("GET", "/stock/{sku}"),
+		sabir.Errors(ErrItemNotFound))
 	sabir.Handle(s, "list", st.list, sabir.Doc("lists all items"), sabir.Idempotent(), sabir.Route("GET", "/stock"))
-	sabir.Handle(s, "reserve", st.reserve, sabir.ClusterOnly(), sabir.Use(policy.Retry{FirstPause: time.Millisecond, MaxPause: 100 * time.Millisecond}),
-		sabir.Doc("takes items from the shelves, all or none; emits stock.low"))
+	sabir.Handle(s, "reserve", st.reserve, sabir.ClusterOnly(), sabir.Use(policy.Retry{FirstPause: time.Millisecond, MaxPause: 100 * time.Millisecond}, policy.Breaker{States: breakers}),
+		sabir.Doc("takes items from the shelves, all or none; emits stock.low"), sabir.Errors(ErrItemNotFound, ErrOutOfStock, ErrCounting))
 	sabir.On(s, "stock.low", st.reorder)
 	return s
 }

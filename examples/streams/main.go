@@ -104,7 +104,7 @@ func orders() *sabir.Service {
 				return err // the caller has left
 			}
 		}
-	})
+	}, sabir.ServerStream())
 	sabir.HandleStream(s, "import", func(_ context.Context, stream *sabir.Stream[Order, Total]) error {
 		var total Total
 		for order, err := range stream.All() {
@@ -115,7 +115,7 @@ func orders() *sabir.Service {
 			total.Cents += order.Cents
 		}
 		return stream.Send(total)
-	})
+	}, sabir.ClientStream())
 	sabir.HandleStream(s, "running", func(_ context.Context, stream *sabir.Stream[Order, int]) error {
 		sum := 0
 		for order, err := range stream.All() {

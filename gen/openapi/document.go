@@ -15,7 +15,8 @@ import (
 //
 // Each action is there with its call (POST /service/action, operationId "service.action") and with each of its REST forms
 // (operationId "service.action.viaGet"). What OpenAPI 3.1 has no words for is in the descriptions and in these members:
-// "x-stream" has the schemas of the values of a stream, "in" and "out"; "x-rest-of-path" marks a path parameter that may hold
+// "x-stream" has the schemas of the values of a stream, "in" and "out", and its "shape": "server" for one that takes one value, "client" for
+// one that answers with one; "x-rest-of-path" marks a path parameter that may hold
 // slashes; "x-idempotent" means that trying again does no harm; "x-rules" are validation rules that JSON Schema cannot express.
 // Routes whose method OpenAPI does not know are left out.
 //

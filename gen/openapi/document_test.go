@@ -12,8 +12,10 @@ import (
 
 	"github.com/sabir-go/sabir/gen/openapi"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/bind"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/schema"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -252,6 +254,29 @@ func TestStreamsComeInThreeForms(t *testing.T) {
 	}
 }
 
+func TestAStreamWithOneValueInOrOutIsDescribedSo(t *testing.T) {
+	of := func(shape api.Shape) []byte {
+		a := shop(t)
+		for i := range a.Actions {
+			if a.Actions[i].Name == "chat.join" {
+				a.Actions[i].Shape = shape
+			}
+		}
+		return document(t, a)
+	}
+	for shape, want := range map[api.Shape][2]string{
+		introspect.ServerStream: {"application/json", "application/x-ndjson text/event-stream"},
+		introspect.ClientStream: {"application/json application/x-ndjson", "application/json"},
+	} {
+		doc, join := of(shape), []string{"paths", "/api/chat/join", "post"}
+		in := strings.Join(keys(at(t, doc, append(join, "requestBody", "content")...)), " ")
+		out := strings.Join(keys(at(t, doc, append(join, "responses", "200", "content")...)), " ")
+		if in != want[0] || out != want[1] || at(t, doc, append(join, "x-stream", "shape")...) != string(shape) {
+			t.Errorf("%s: it takes %s and answers %s", shape, in, out)
+		}
+	}
+}
+
 func TestTypesOfTheAPIKeepTheirNamesBesideTheProblems(t *testing.T) {
 	a := shop(t)
 	a.Types["Problem"] = &schema.Schema{Type: schema.Types{"string"}}
@@ -331,5 +356,22 @@ func TestTheStatusesOfAnActionAreItsResponses(t *testing.T) {
 	}
 	if at(t, doc, append(responses, "204")...) == nil || at(t, doc, append(responses, "204", "content")...) != nil || at(t, doc, append(responses, "200")...) != nil {
 		t.Errorf("the responses are %v", at(t, doc, responses...))
+	}
+}
+
+func TestTheProblemsOfFieldsMayBeInAllPlacesThatTheNodeNames(t *testing.T) {
+	var doc struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct{ Enum []route.Source }
+			}
+		}
+	}
+	if err := json.Unmarshal(document(t, shop(t)), &doc); err != nil {
+		t.Fatal(err)
+	}
+	places := doc.Components.Schemas["FieldError"].Properties["in"].Enum
+	if want := []route.Source{route.Path, route.Query, route.Header, route.Cookie, route.Form, bind.Body}; !slices.Equal(places, want) {
+		t.Errorf("the document has %q, want %q", places, want)
 	}
 }

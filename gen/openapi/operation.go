@@ -9,6 +9,7 @@ import (
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/schema"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // form is one of the addresses of an action: its call, or a REST form.
@@ -72,6 +73,9 @@ func (d *document) operation(f form) object {
 	}
 	if f.Stream {
 		values := object{}
+		if f.Shape != "" {
+			values.add("shape", f.Shape)
+		}
 		if f.In != nil {
 			values.add("in", d.schema(f.In))
 		}
@@ -120,10 +124,15 @@ func (d *document) description(f form) string {
 }
 
 func (d *document) streamDescription(f form) string {
+	if f.Shape == introspect.ClientStream && !raw(d.api, f.Out) {
+		return "The body is one input as JSON, or many as NDJSON; without one no input is sent. The answer is one value, after the last input." + socketDescription
+	}
 	s := "A stream. The `Accept` header chooses how values come: `text/event-stream` (server-sent events: `id: n` and `data: <JSON>` " +
 		"for each value, at the end `event: end`, or `event: error` with the problem document), or `application/x-ndjson` (a line " +
-		"for each value; a last line that is a problem document when it failed midway). A stream with one output can be asked " +
-		"for `application/json`."
+		"for each value; a last line that is a problem document when it failed midway)."
+	if f.Shape == "" {
+		s += " A stream with one output can be asked for `application/json`."
+	}
 	if raw(d.api, f.Out) {
 		s += " Its values are bytes: without such a header they come as they are, as `application/octet-stream`."
 	}
@@ -131,12 +140,15 @@ func (d *document) streamDescription(f form) string {
 	case f.method == "get":
 	case raw(d.api, f.In):
 		s += "\n\nThe body is a file: its bytes as they are, or in a form with one file."
+	case f.Shape == introspect.ServerStream:
 	case f.In != nil:
 		s += "\n\nThe body is one input as JSON, or many as NDJSON; without one no input is sent."
 	}
-	return s + "\n\nThe same address takes WebSocket connections of the subprotocol `sabir.v1`: text messages `{\"value\": …}` both ways, " +
-		"`{\"end\": true}` after the last value of a side, `{\"error\": <problem>}` before it closes."
+	return s + socketDescription
 }
+
+const socketDescription = "\n\nThe same address takes WebSocket connections of the subprotocol `sabir.v1`: text messages `{\"value\": …}` both ways, " +
+	"`{\"end\": true}` after the last value of a side, `{\"error\": <problem>}` before it closes."
 
 // body is the request body of a form; nil for none.
 func (d *document) body(f form) any {
@@ -151,7 +163,7 @@ func (d *document) body(f form) any {
 		content.add("multipart/form-data", object{{"schema", object{{"type", "object"},
 			{"properties", object{{"file", binary}}}, {"required", []string{"file"}}}}})
 		return object{{"description", "The file."}, {"content", content}, {"required", true}}
-	case f.Stream:
+	case f.Stream && f.Shape != introspect.ServerStream:
 		content.add("application/json", d.media(f, f.body))
 		content.add("application/x-ndjson", object{{"schema", object{{"type", "string"},
 			{"description", "Inputs, each as JSON in a line of its own."}}}})

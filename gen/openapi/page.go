@@ -49,6 +49,7 @@ const keepFor = time.Second
 //
 //	/docs                       a page to read about the actions and to call them
 //	/docs/openapi.json          the OpenAPI document
+//	/docs/asyncapi.json         the AsyncAPI document of the events that callers may listen to, where there are any
 //	/docs/api.json              what the page is made of, an api.API
 //	/docs/schemas/{Type}.json   the JSON Schema of a named type
 //
@@ -79,7 +80,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case name == "" || name == "/":
 		p.index(w, r)
-	case name == "/openapi.json" || name == "/api.json" || strings.HasPrefix(name, "/schemas/"):
+	case name == "/openapi.json" || name == "/asyncapi.json" || name == "/api.json" || strings.HasPrefix(name, "/schemas/"):
 		p.describe(w, r, name[1:])
 	default:
 		p.file(w, r, name[1:])
@@ -151,7 +152,7 @@ func (p *page) describe(w http.ResponseWriter, r *http.Request, name string) {
 	}
 }
 
-// document makes a document, or takes the one that was made a moment ago. There are no more of them than types and two.
+// document makes a document, or takes the one that was made a moment ago. There are no more of them than types and three.
 func (p *page) document(name string) (answerBody, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,6 +176,11 @@ func (p *page) build(name string) ([]byte, error) {
 	switch name {
 	case "openapi.json":
 		return Document(a)
+	case "asyncapi.json":
+		if a.Events == nil {
+			return nil, fs.ErrNotExist
+		}
+		return AsyncAPI(a)
 	case "api.json":
 		return describeAPI(a)
 	}

@@ -55,8 +55,8 @@ func (d *document) problemSchemas() object {
 		{"properties", object{
 			{"path", str("The field, such as `items[2].price`.")},
 			{"pointer", str("The same as a JSON Pointer (RFC 6901).")},
-			{"in", object{{"type", "string"}, {"enum", []string{"path", "query", "header", "cookie"}}, {"description", "Where it came from, unless from the body."}}},
-			{"name", str("Its name there.")},
+			{"in", object{{"type", "string"}, {"enum", []string{"path", "query", "header", "cookie", "form", "body"}}, {"description", "Where it came from, of a REST form."}}},
+			{"name", str("Its name there, unless in the body.")},
 			{"rule", str("The rule.")},
 			{"param", str("The rule's parameter, such as the 64 of max=64.")},
 			{"value", object{{"description", "What was given; `***` for a secret."}}},

@@ -1,12 +1,12 @@
 package openapi
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
 
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 const problemType = "application/problem+json"
@@ -123,7 +123,7 @@ func (d *document) success(f form, s api.Status) object {
 
 func (d *document) successSays(f form) string {
 	switch {
-	case f.Stream:
+	case many(f, d.api):
 		return "The values of the stream."
 	case f.Out == nil:
 		return "It is done."
@@ -132,6 +132,11 @@ func (d *document) successSays(f form) string {
 		return s.Description
 	}
 	return "The output."
+}
+
+// many reports whether an answer is a stream: of values, or of the bytes of a file.
+func many(f form, of api.API) bool {
+	return f.Stream && (f.Shape != introspect.ClientStream || raw(of, f.Out))
 }
 
 func (d *document) successContent(f form) object {
@@ -144,13 +149,13 @@ func (d *document) successContent(f form) object {
 	var examples object
 	for i, e := range f.Examples {
 		if len(e.Out) > 0 {
-			examples.add(exampleName(i, e), object{{"value", json.RawMessage(e.Out)}})
+			examples.add(exampleName(i, e), object{{"value", e.Out}})
 		}
 	}
 	if len(examples) > 0 {
 		output.add("examples", examples)
 	}
-	if !f.Stream {
+	if !many(f, d.api) {
 		return object{{"application/json", output}}
 	}
 	content := object{}
@@ -161,7 +166,9 @@ func (d *document) successContent(f form) object {
 		{"description", "Server-sent events; the `data` of each is one value as JSON, as `x-stream` describes it."}}}})
 	content.add("application/x-ndjson", object{{"schema", object{{"type", "string"},
 		{"description", "Values, each as JSON in a line of its own."}}}})
-	content.add("application/json", output)
+	if f.Shape == "" {
+		content.add("application/json", output)
+	}
 	return content
 }
 

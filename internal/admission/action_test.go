@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -8,9 +9,10 @@ import (
 	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
-// pool is an action whose requests wait for one of ten connections, for 10 ms: it can do 1,000 in a second.
+// pool is an action whose requests wait for one of ten connections, for 10 ms or for 5 to 15: it can do 1,000 in a second.
 type pool struct {
 	action      Action
+	uneven      bool
 	connections chan struct{}
 	running     sync.WaitGroup
 
@@ -37,7 +39,8 @@ func (p *pool) counts() (inTime, late, rejected int) {
 }
 
 func (p *pool) one(timeout time.Duration) {
-	if !p.action.Begin() {
+	since, ok := p.action.Begin()
+	if !ok {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.rejected++
@@ -45,10 +48,14 @@ func (p *pool) one(timeout time.Duration) {
 	}
 	begun := time.Now()
 	p.connections <- struct{}{}
-	time.Sleep(10 * time.Millisecond)
+	took := 10 * time.Millisecond
+	if p.uneven {
+		took = 5*time.Millisecond + rand.N(10*time.Millisecond)
+	}
+	time.Sleep(took)
 	<-p.connections
 	late := time.Since(begun) > timeout
-	p.action.End(timeout, func() bool { return late })
+	p.action.End(since, timeout, func() bool { return late })
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if late {
@@ -82,21 +89,54 @@ func TestAnActionThatIsAskedForMoreThanItCanDoIsInTime(t *testing.T) {
 	}
 }
 
-// The limit follows the mean of the deadlines, so those with little time get less than their share.
-func TestAnActionWhoseCallersHaveDifferentDeadlinesServesAllOfThem(t *testing.T) {
-	for _, rate := range []int{1500, 3000, 10_000} {
-		bubbletest.Run(t, func(t *testing.T) {
-			p := &pool{connections: make(chan struct{}, 10)}
-			timeouts := []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, time.Second}
-			p.load(rate, 5*time.Second, timeouts...) // until the limit is found
-			p.load(rate, 5*time.Second, timeouts...)
-			p.running.Wait()
-			inTime, late, rejected := p.counts()
-			t.Logf("asked for %d/s: %d of 5000 in time, %v by deadline, %d late, %d refused", rate, inTime, p.inTimeOf, late, rejected)
-			if inTime < 3500 || p.inTimeOf[timeouts[0]] < 5000/3/4 {
-				t.Errorf("asked for %d/s: %d of 5000 in time, %v by deadline", rate, inTime, p.inTimeOf)
+func TestAnActionWhoseCallersHaveDifferentDeadlinesServesAllOfThemAlike(t *testing.T) {
+	ms := time.Millisecond
+	for _, timeouts := range [][]time.Duration{{20 * ms, 100 * ms, time.Second}, {50 * ms, 20 * ms}, {30 * ms, time.Second, time.Second, time.Second}} {
+		for _, uneven := range []bool{false, true} {
+			for _, rate := range []int{1500, 3000, 10_000} {
+				bubbletest.Run(t, func(t *testing.T) {
+					p := &pool{connections: make(chan struct{}, 10), uneven: uneven}
+					p.load(rate, 5*time.Second, timeouts...) // until the limit is found
+					p.load(rate, 5*time.Second, timeouts...)
+					p.running.Wait()
+					inTime, late, rejected := p.counts()
+					if share := 5000 / len(timeouts); inTime < 4250 || p.inTimeOf[timeouts[0]] < share*3/4 || p.inTimeOf[timeouts[1]] < share*3/4 {
+						t.Errorf("asked for %d/s, handlers take the same time %v: %d of 5000 in time, %v by deadline, %d late, %d refused",
+							rate, !uneven, inTime, p.inTimeOf, late, rejected)
+					}
+				})
 			}
-		})
+		}
+	}
+}
+
+// With 5 ms for a handler that takes 10 no limit helps; the others must not be shut out for them.
+func TestCallersWhoseDeadlinesAnActionCannotMeetDoNotLowerItsLimit(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		p := &pool{connections: make(chan struct{}, 10)}
+		timeouts := []time.Duration{5 * time.Millisecond, 100 * time.Millisecond}
+		p.load(3000, 5*time.Second, timeouts...)
+		p.load(3000, 5*time.Second, timeouts...)
+		p.running.Wait()
+		if inTime, late, rejected := p.counts(); inTime < 2400 || inTime+late < 4250 {
+			t.Errorf("%d of 2500 in time, %d late, %d refused", inTime, late, rejected)
+		}
+	})
+}
+
+// With as many running as are just not looked at, only some of those that end are; the others count for the rate too.
+func TestAnActionThatDoesWhatItIsAskedForIsNotLimited(t *testing.T) {
+	for _, rate := range []int{700, 800, 850, 900, 950} {
+		for _, uneven := range []bool{false, true} {
+			bubbletest.Run(t, func(t *testing.T) {
+				p := &pool{connections: make(chan struct{}, 10), uneven: uneven}
+				p.load(rate, 20*time.Second, 50*time.Millisecond)
+				p.running.Wait()
+				if inTime, late, rejected := p.counts(); rejected > inTime/1000 {
+					t.Errorf("asked for %d/s, handlers take the same time %v: %d in time, %d late, %d refused", rate, !uneven, inTime, late, rejected)
+				}
+			})
+		}
 	}
 }
 

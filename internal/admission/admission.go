@@ -71,6 +71,7 @@ type Control struct {
 	came    atomic.Int64  // requests, and of these
 	begun   atomic.Int64  // those that wait no more,
 	late    atomic.Int64  // with those that were refused then
+	gaveUp  atomic.Int64  // those that waited for too long, or until their callers had gone
 	rate    atomic.Uint64 // the bits of a float64: requests begun in a second while others wait; 0 where that is not known
 	drained atomic.Bool   // there was a moment in this window in which none waited
 	crowded atomic.Bool   // requests wait, and no processor is free
@@ -189,6 +190,7 @@ func (c *Control) Begun() {
 func (c *Control) Late() {
 	if c != nil {
 		c.late.Add(1)
+		c.gaveUp.Add(1)
 	}
 }
 
@@ -291,6 +293,9 @@ func (c *Control) Pause() {
 	}
 	c.pausing.Add(1)
 	time.Sleep(readPause) // ends when all that were ready to run before had their turns, and pause too
+	for c.lag() >= congested && c.now()-now < 2*int64(readEvery) {
+		// Some go on with what they had begun. To sleep now would free nothing: requests over HTTP were read every 10 ms then.
+	}
 	time.Sleep(readPause) // so now no one is left to run
 	c.pausing.Add(-1)
 }

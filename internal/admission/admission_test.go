@@ -111,25 +111,28 @@ func TestARateIsKnownOnceAsManyAsRanWereFinishedWhileOthersWaited(t *testing.T) 
 	for _, test := range []struct {
 		name    string
 		drained bool
+		gaveUp  int64
 		known   float64
 		running int64
 		seconds int
 		want    float64
 	}{
-		{"none waited for a moment", true, 0, 0, 1, 0},
-		{"they waited all the time", false, 0, 0, 1, 100},
-		{"none waited for a moment, and more was done than the rate", true, 50, 0, 1, 100},
-		{"none waited for a moment, and less was done than the rate", true, 500, 0, 1, 500},
-		{"they waited all the time, and less was done than the rate", false, 500, 0, 1, 100},
-		{"more run than were finished", false, 0, 101, 1, 0},
-		{"more run than were finished, and more was done than the rate", false, 50, 101, 1, 100},
-		{"more run than were finished in the longest time that a request waits", false, 0, 101, 5, 20},
+		{"none waited for a moment", true, 0, 0, 0, 1, 0},
+		{"none waited for a moment, as those that waited were given up", true, 1, 0, 0, 1, 100},
+		{"they waited all the time", false, 0, 0, 0, 1, 100},
+		{"none waited for a moment, and more was done than the rate", true, 0, 50, 0, 1, 100},
+		{"none waited for a moment, and less was done than the rate", true, 0, 500, 0, 1, 500},
+		{"they waited all the time, and less was done than the rate", false, 0, 500, 0, 1, 100},
+		{"more run than were finished", false, 0, 0, 101, 1, 0},
+		{"more run than were finished, and more was done than the rate", false, 0, 50, 101, 1, 100},
+		{"more run than were finished in the longest time that a request waits", false, 0, 0, 101, 5, 20},
 	} {
 		c.mu.Lock()
 		c.rate.Store(math.Float64bits(test.known))
 		c.search.turn = turn{}
 		c.beginWindow(0)
 		c.begun.Add(100)
+		c.gaveUp.Add(test.gaveUp)
 		c.search.looks, c.search.full = 10, 10
 		c.drained.Store(test.drained)
 		c.endWindow(int64(test.seconds)*int64(time.Second), test.running)

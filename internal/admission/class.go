@@ -9,9 +9,10 @@ const (
 	Nested
 	Normal
 	Sheddable
-
-	Classes = 4
 )
+
+// Classes is the number of them.
+const Classes = 4
 
 // MetadataKey is the key of a call's metadata that has its priority. It travels with the call, and on with the calls nested in it.
 const MetadataKey = "sabir-priority"

@@ -59,6 +59,7 @@ func (c *Control) Enter(ctx context.Context, class Class, limit time.Duration) (
 	case <-ctx.Done():
 	case <-late.C:
 	}
+	c.gaveUp.Add(1)
 	if c.Withdraw(&e.ticket) {
 		return false
 	}

@@ -30,7 +30,7 @@ type search struct {
 	tick  time.Duration // until the next look; 0 while there is none
 
 	since          int64   // the window's beginning
-	served         int64   // requests, at that time
+	served, gaveUp int64   // requests, at that time
 	looks, crowded int     // in this window, and those that found no processor free
 	full           int     // looks that found requests waiting for a place
 	fullAt         int64   // the last look that found requests waiting, for a place or for a processor
@@ -155,7 +155,7 @@ func (c *Control) raise(now int64) {
 
 func (c *Control) beginWindow(now int64) {
 	s := &c.search
-	s.since, s.served, s.looks, s.crowded, s.full = now, c.served(), 0, 0, 0
+	s.since, s.served, s.gaveUp, s.looks, s.crowded, s.full = now, c.served(), c.gaveUp.Load(), 0, 0, 0
 	c.drained.Store(c.Queued() == 0)
 }
 
@@ -210,11 +210,12 @@ func (c *Control) endWindow(now, running int64) {
 // measure sets the rate that requests are refused by, at the end of a window.
 func (c *Control) measure(now, running int64) {
 	s, rate := &c.search, math.Float64frombits(c.rate.Load())
-	waited := 2*s.full >= s.looks
+	gaveUp := c.gaveUp.Load() > s.gaveUp
+	waited := gaveUp || 2*s.full >= s.looks
 	switch {
 	case waited && rate > 0 && s.rate > rate:
 		rate = s.rate
-	case !waited || c.drained.Load(): // none waited for a moment: all that came was served, and the rate is that of what came
+	case !waited || c.drained.Load() && !gaveUp: // none waited for a moment: all that came was served, and the rate is that of what came
 		s.turn = turn{}
 		return
 	case s.turn.since == 0:

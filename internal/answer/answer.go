@@ -13,6 +13,16 @@ import (
 // Key is the key under which a context has what takes the metadata of the answer.
 type Key struct{}
 
+// Given stands under [Key] where gateway.WithAnswer put it. Its pointers can be compared, whatever it holds.
+type Given struct{ Taker }
+
+// Taker is gateway.Answer.
+type Taker interface {
+	SetStatus(status int)
+	SetHeader(name, value string) error
+	SetTrailer(name, value string) error
+}
+
 // The bounds of what one answer may say, so that every gateway and every link can carry it.
 const (
 	maxFields = 64

@@ -37,6 +37,7 @@ type Action struct {
 	In          *schema.Schema `json:"in,omitempty"`       // nil for an action without input
 	Out         *schema.Schema `json:"out,omitempty"`      // nil for one without output
 	Stream      bool           `json:"stream,omitempty"`   // In and Out are the values that go each way
+	Shape       Shape          `json:"shape,omitempty"`    // of a stream: in which direction there is one value; "" for none
 	Statuses    []Status       `json:"statuses,omitempty"` // of answers that went well, the usual one first; nil for 200
 	Errors      []Error        `json:"errors,omitempty"`   // declared, besides those that every call can end with
 	Auth        []string       `json:"auth,omitempty"`     // names of the schemes of which one is demanded
@@ -50,6 +51,9 @@ type Action struct {
 
 // Message is an event or a channel that a service sends to or receives from.
 type Message = introspect.Message
+
+// Shape is the shape of a stream.
+type Shape = introspect.Shape
 
 // Status is a status of HTTP with which an action answers, and the headers that come with it.
 type Status = introspect.Status

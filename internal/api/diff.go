@@ -170,6 +170,9 @@ func (d *differ) action(a, b Action) {
 	if a.Stream != b.Stream {
 		d.breaking("", "is %s", map[bool]string{true: "a stream now", false: "no stream any more"}[b.Stream])
 	}
+	if a.Stream && b.Stream && a.Shape != b.Shape {
+		d.breaking("", "%s now", shapeText(b.Shape))
+	}
 	if a.Idempotent && !b.Idempotent {
 		d.breaking("", "may do harm when it runs twice, so it must not be tried again without a thought")
 	} else if !a.Idempotent && b.Idempotent {
@@ -184,6 +187,16 @@ func (d *differ) action(a, b Action) {
 	d.errors(a.Errors, b.Errors)
 	d.whole("in", a.In, b.In)
 	d.whole("out", a.Out, b.Out)
+}
+
+func shapeText(s Shape) string {
+	switch s {
+	case introspect.ServerStream:
+		return "takes one value"
+	case introspect.ClientStream:
+		return "answers with one value"
+	}
+	return "has any number of values both ways"
 }
 
 // statuses compares those of answers that went well: one that callers do not expect may be a failure to them.

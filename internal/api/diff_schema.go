@@ -312,6 +312,7 @@ func asText(s *schema.Schema) string {
 
 // members compares the members of objects.
 func (c *comparison) members(where string, was, is *schema.Schema) {
+	c.numbers(where, was.Properties, is.Properties)
 	for _, p := range was.Properties {
 		at := where + "/" + layout.Escape(p.Name)
 		now := is.Properties.Get(p.Name)
@@ -339,6 +340,24 @@ func (c *comparison) members(where string, was, is *schema.Schema) {
 			c.breaking(at, "is new and required")
 		} else {
 			c.note(at, "is new")
+		}
+	}
+}
+
+// numbers compares those of the fields of Protocol Buffers where tags give some: without any, callers over JSON alone would be told of each field
+// that moves. A lock of numbers guards those that go by order.
+func (c *comparison) numbers(where string, was, is schema.Properties) {
+	tagged := func(p schema.Property) bool { return p.Schema.FieldNumber != 0 }
+	if !slices.ContainsFunc(was, tagged) && !slices.ContainsFunc(is, tagged) {
+		return
+	}
+	after := make(map[string]int32)
+	for i, n := range is.Numbers() {
+		after[is[i].Name] = n
+	}
+	for i, before := range was.Numbers() {
+		if now := after[was[i].Name]; now != 0 && now != before {
+			c.breaking(where+"/"+layout.Escape(was[i].Name), "has number %d in Protocol Buffers instead of %d: give it the tag `protobuf:\"%d\"`", now, before, before)
 		}
 	}
 }

@@ -138,6 +138,30 @@ func want(t *testing.T, before, after api.API, sentences ...string) {
 	}
 }
 
+func TestNumbersOfProtocolBuffersAreComparedWhereTagsGiveSome(t *testing.T) {
+	of := func(numbers ...int) api.API {
+		p := schema.Properties{}
+		for i, n := range numbers {
+			p = append(p, schema.Property{Name: string(rune('a' + i)), Schema: &schema.Schema{Type: schema.Types{"string"}, FieldNumber: n}})
+		}
+		return api.API{Actions: []api.Action{{Name: "a.b", In: &schema.Schema{Type: schema.Types{"object"}, Properties: p}}}}
+	}
+	for _, c := range []struct {
+		before, after api.API
+		want          string
+	}{
+		{of(0, 0), of(0, 0), ""},
+		{of(0, 0), of(1, 2), ""},
+		{of(0, 3), of(0, 4), "has number 4 in Protocol Buffers instead of 3: give it the tag `protobuf:\"3\"`"},
+		{of(5, 0), of(0, 0), "has number 1 in Protocol Buffers instead of 5: give it the tag `protobuf:\"5\"`"},
+	} {
+		changes := api.Diff(c.before, c.after)
+		if c.want == "" && len(changes) > 0 || c.want != "" && (len(changes) == 0 || !changes[0].Breaking || !strings.Contains(changes[0].Text, c.want)) {
+			t.Errorf("%v, want %q", changes, c.want)
+		}
+	}
+}
+
 func TestTypesThatContainThemselvesAreComparedOnce(t *testing.T) {
 	type Old struct {
 		Value string `json:"value"`
@@ -176,6 +200,8 @@ func TestAnActionThatChanges(t *testing.T) {
 	}{
 		{"path", same, func(a *api.Action) { a.Path = "/v1/a/b" }, `BREAKING a.b is called at /v1/a/b instead of /a/b.`, `BREAKING a.b is called at /a/b instead of /v1/a/b.`},
 		{"stream", same, func(a *api.Action) { a.Stream = true }, `BREAKING a.b is a stream now.`, `BREAKING a.b is no stream any more.`},
+		{"shape", func(a *api.Action) { a.Stream = true }, func(a *api.Action) { a.Stream, a.Shape = true, "server" },
+			`BREAKING a.b takes one value now.`, `BREAKING a.b has any number of values both ways now.`},
 		{"idempotent", same, func(a *api.Action) { a.Idempotent = true }, `a.b does no harm when it runs twice.`, `BREAKING a.b may do harm when it runs twice, so it must not be tried again without a thought.`},
 		{"status", same, func(a *api.Action) { a.Statuses = []api.Status{{Status: 201}} },
 			`BREAKING a.b may answer with the status 201.; a.b does not answer with the status 200 any more.`,

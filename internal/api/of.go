@@ -84,19 +84,24 @@ type use struct {
 func (m *maker) actions(actions []*sabir.Action) (list []described) {
 	for _, a := range actions {
 		d := described{Action: Action{Name: a.Name, Service: a.Service, Description: a.Description, Path: Path(a.Name), Routes: slices.Clone(a.Routes),
-			Stream: a.Stream, Statuses: a.Statuses, Idempotent: a.Idempotent, Deprecated: a.Deprecated != "", Instead: a.Deprecated}}
-		if a.In == nil && a.Out == nil {
+			Stream: a.Stream, Shape: a.Shape, Statuses: a.Statuses, Idempotent: a.Idempotent, Deprecated: a.Deprecated != "", Instead: a.Deprecated}}
+		elsewhere := a.In == nil && a.Out == nil
+		if elsewhere {
 			m.remote(a, &d)
-		} else {
-			m.local(a, &d.Action)
+		} else if m.from.Scopes != nil {
+			d.Scopes, _ = a.Annotation(m.from.Scopes).([]string)
 		}
 		offered := a.Public()
 		if m.from.Place != nil {
 			offered = m.from.Place(a, &d.Action)
 		}
-		if offered {
-			list = append(list, d)
+		if !offered {
+			continue // its types are not in the description either
 		}
+		if !elsewhere {
+			m.local(a, &d.Action)
+		}
+		list = append(list, d)
 	}
 	return list
 }
@@ -107,9 +112,6 @@ func Path(action string) string { return "/" + strings.ReplaceAll(action, ".", "
 // local describes an action of this node.
 func (m *maker) local(a *sabir.Action, d *Action) {
 	d.In, d.Out = m.schema(a, a.In, schema.Input), m.schema(a, a.Out, schema.Output)
-	if m.from.Scopes != nil {
-		d.Scopes, _ = a.Annotation(m.from.Scopes).([]string)
-	}
 	pkg, _ := a.Annotation(protoname.PackageNote).(string)
 	d.RPC = protoname.MethodOf(a.Service, a.Short, a.Version, pkg).Path()
 	if keep, ok := a.Annotation(gateway.CacheNote).(time.Duration); ok {

@@ -122,6 +122,15 @@ func TestOnlyPublicActionsAreThereByName(t *testing.T) {
 	}
 }
 
+func TestTypesOfActionsThatAreNotOfferedAreNotThere(t *testing.T) {
+	hidden := action[GetUser, User]("users.hidden")
+	hidden.ClusterOnly = true
+	got := describe(t, []*sabir.Action{hidden, action[User, sabir.Empty]("users.put")}, api.Sources{})
+	if len(got.Types) != 1 || got.Types["User"] == nil {
+		t.Errorf("got %s", text(t, got.Types))
+	}
+}
+
 func TestPlaceSaysWhereAnActionIs(t *testing.T) {
 	from := api.Sources{Place: func(a *sabir.Action, d *api.Action) bool {
 		d.Path, d.Auth = "/v1"+d.Path, []string{"jwt"}

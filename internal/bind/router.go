@@ -202,16 +202,12 @@ func lengthBit(path string) (word int, bit uint64) {
 // find goes down the tree by the first segment of path, which has no slash before it. Each node of the tree is visited at
 // most once, since only one way leads to it.
 func (n *node[T]) find(path string, params []string) (*leaf[T], []string) {
-	segment, behind := path, ""
-	slash := strings.IndexByte(path, '/')
-	if slash >= 0 {
-		segment, behind = path[:slash], path[slash+1:]
-	}
+	segment, behind, more := strings.Cut(path, "/")
 	if segment == "" {
 		return nil, nil
 	}
 	if next := n.behind(segment); next != nil {
-		if slash < 0 {
+		if !more {
 			if next.end != nil {
 				return next.end, params
 			}
@@ -220,7 +216,7 @@ func (n *node[T]) find(path string, params []string) (*leaf[T], []string) {
 		}
 	}
 	if next := n.param; next != nil {
-		if slash < 0 {
+		if !more {
 			if next.end != nil {
 				return next.end, append(params, segment)
 			}

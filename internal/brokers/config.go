@@ -18,6 +18,12 @@ const (
 	Mosquitto Kind = "mosquitto"
 	// RabbitMQ speaks AMQP 0-9-1. It takes 5 to 10 seconds to start: see [ForTestShared].
 	RabbitMQ Kind = "rabbitmq-server"
+	// Etcd is a directory of nodes, not a broker: one server of etcd. It has no users at first; Config.Extra is left out.
+	Etcd Kind = "etcd"
+	// Consul is a directory of nodes: one agent that is a server. Config.Password is the token of its operators, without which it refuses all. It speaks no TLS here.
+	Consul Kind = "consul"
+	// ZooKeeper is a registry of services: one server of ZooKeeper, whose sessions last 1 to 10 seconds. It has no users and no TLS here.
+	ZooKeeper Kind = "zookeeper"
 )
 
 // Config configures a broker. The zero Config admits all clients on this machine, without TLS, in a new folder.
@@ -79,6 +85,12 @@ func recipeOf(kind Kind) (recipe, error) {
 		return recipe{"mqtt", "mqtts", "mosquitto", time.Minute, installed("mosquitto", "/usr/sbin/mosquitto"), startMosquitto, mosquittoAnswers}, nil
 	case RabbitMQ:
 		return recipe{"amqp", "amqps", "rabbitmq-server", 3 * time.Minute, installed("rabbitmq-server", "/usr/lib/rabbitmq/bin/rabbitmq-server"), startRabbitMQ, rabbitMQAnswers}, nil
+	case Etcd:
+		return recipe{"http", "https", "etcd-server", time.Minute, installed("etcd"), startEtcd, etcdAnswers}, nil
+	case Consul:
+		return recipe{"http", "http", "consul, of bullseye; else it is built from the module proxy where SABIR_TEST_ALL is set", time.Minute, consulProgram, startConsul, consulAnswers}, nil
+	case ZooKeeper:
+		return recipe{"zookeeper", "", "default-jdk-headless", time.Minute, installed("java"), startZooKeeper, zooKeeperAnswers}, nil
 	}
-	return recipe{}, fmt.Errorf("there is no broker %q: want brokers.NATS, Redis, Mosquitto or RabbitMQ", string(kind))
+	return recipe{}, fmt.Errorf("there is no broker %q: want brokers.NATS, Redis, Mosquitto, RabbitMQ, Etcd, Consul or ZooKeeper", string(kind))
 }

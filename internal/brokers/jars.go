@@ -19,23 +19,32 @@ import (
 // The test is left out where Maven Central cannot be reached.
 func Jars(t testing.TB, jars map[string]string) string {
 	t.Helper()
+	path, err := classPath(jars)
+	if err != nil {
+		NotTested(t, "against Java: Maven Central cannot be reached: %v", err)
+	}
+	return path
+}
+
+// classPath fetches jars that are not in the user's cache.
+func classPath(jars map[string]string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = os.TempDir()
 	}
 	cache = filepath.Join(cache, "sabir-test-jars")
 	if err := os.MkdirAll(cache, 0o755); err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	var path []string
 	for _, jar := range slices.Sorted(maps.Keys(jars)) {
 		file := filepath.Join(cache, filepath.Base(jar))
 		if err := ensureJar(file, jar, jars[jar]); err != nil {
-			NotTested(t, "against Java: Maven Central cannot be reached: %v", err)
+			return "", err
 		}
 		path = append(path, file)
 	}
-	return strings.Join(path, string(os.PathListSeparator))
+	return strings.Join(path, string(os.PathListSeparator)), nil
 }
 
 // ensureJar fetches a jar unless it is there with the right sum.
@@ -51,7 +60,7 @@ func ensureJar(file, jar, sum string) error {
 		return err
 	}
 	defer reply.Body.Close()
-	if data, err = io.ReadAll(io.LimitReader(reply.Body, 10<<20)); err != nil {
+	if data, err = io.ReadAll(io.LimitReader(reply.Body, 16<<20)); err != nil {
 		return err
 	}
 	if got := sumOf(data); got != sum {

@@ -2,11 +2,7 @@ package brokers
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 )
@@ -27,44 +23,11 @@ var natsProgram = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
-	}
-	cache = filepath.Join(cache, "sabir-brokers")
-	program := filepath.Join(cache, "nats-server-"+version)
-	if _, err := exec.LookPath(program); err == nil {
-		return program, nil
-	}
-	if err := os.MkdirAll(cache, 0o700); err != nil {
-		return "", err
-	}
-	building, err := os.MkdirTemp(cache, "building-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(building)
-	built := filepath.Join(building, "nats-server")
-	if _, err := goCommand(dir, "build", "-o", built, natsModule); err != nil {
-		return "", err
-	}
-	return program, os.Rename(built, program) // whole or not at all, for others that look for it now
+	return built("nats-server-"+version, func(_, program string) error {
+		_, err := goCommand(dir, "build", "-o", program, natsModule)
+		return err
+	})
 })
-
-// goCommand runs the go command in a folder, or the working directory.
-func goCommand(dir string, arguments ...string) (string, error) {
-	command := exec.Command("go", arguments...)
-	command.Dir = dir
-	output, err := command.Output()
-	if err != nil {
-		text := ""
-		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-			text = string(failed.Stderr)
-		}
-		return "", fmt.Errorf("nats-server cannot be built: go %s: %w\n%s", strings.Join(arguments, " "), err, text)
-	}
-	return strings.TrimSpace(string(output)), nil
-}
 
 func startNATS(s *Server) error {
 	c := s.config

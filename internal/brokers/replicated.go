@@ -33,7 +33,36 @@ func ReplicatedForTest(t testing.TB, replicas int) *Replicated {
 		r.Replicas = append(r.Replicas, ForTest(t, Redis, Config{Sync: true, Extra: fast + "replicaof " + host + " " + port + "\n"}))
 	}
 	r.AwaitReplicas(t, r.Primary, replicas)
+	if err := awaitConfirmed(r.Primary.Addr(), replicas); err != nil {
+		t.Fatal(err)
+	}
 	return r
+}
+
+// awaitConfirmed returns when so many replicas have confirmed what the server got. A replica that has just come online confirms nothing until
+// it sends its first acknowledgement, up to a second later, and a write that waits for a second may be refused meanwhile.
+func awaitConfirmed(address string, replicas int) error {
+	conn, err := net.DialTimeout("tcp4", address, answerLimit)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	// A message goes to replicas, and leaves nothing behind.
+	if _, err := fmt.Fprintf(conn, "PUBLISH replicas online\r\nWAIT %d 30000\r\n", replicas); err != nil {
+		return err
+	}
+	reader := bufio.NewReader(conn)
+	var answer string
+	for range 2 {
+		if answer, err = reader.ReadString('\n'); err != nil {
+			return err
+		}
+	}
+	if want := fmt.Sprintf(":%d\r\n", replicas); answer != want {
+		return fmt.Errorf("WAIT for %d replicas of %s: %q", replicas, address, answer)
+	}
+	return nil
 }
 
 // URL is the address that leads to the primary.

@@ -172,6 +172,38 @@ func retried(b *bench) {
 	b.done(g, d)
 }
 
+// retriedWhileWaiting has consumers wait for more while a handler runs, which then fails. The message is extended meanwhile, so
+// that the wait has begun when it is retried.
+func retriedWhileWaiting(b *bench) {
+	b.declare(engine.Spec{})
+	g := b.join(engine.GroupSpec{})
+	b.publish("a")
+	d := b.receive(g, 1)[0]
+	began := time.Now()
+	for range 5 {
+		received := make(chan []*engine.Delivery, 1)
+		go func() {
+			list, _ := g.Receive(b.Context(), 1)
+			received <- list
+		}()
+		if err := errors.Join(g.Extend(b.Context(), d), g.Extend(b.Context(), d)); err != nil {
+			b.Fatal(err)
+		}
+		if err := g.Retry(b.Context(), d, 100*time.Millisecond); err != nil {
+			b.Fatal(err)
+		}
+		list := <-received
+		if len(list) != 1 {
+			b.Fatalf("got %d messages", len(list))
+		}
+		d = list[0]
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		b.Errorf("five retries after 100 ms each took %v", took)
+	}
+	b.done(g, d)
+}
+
 func retriedAtOnce(b *bench) {
 	b.declare(engine.Spec{})
 	g := b.join(engine.GroupSpec{})

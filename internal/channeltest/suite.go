@@ -70,6 +70,7 @@ func Run(t *testing.T, setup Setup) {
 		{"a message of a consumer that is gone comes again", consumerGone},
 		{"extending keeps a message", extending},
 		{"a retried message comes again after its time and not before", retried},
+		{"a message is retried on time while its group waits for others", retriedWhileWaiting},
 		{"a message retried at once comes again at once", retriedAtOnce},
 		{"a message that is released comes again at once and its attempt does not count", released},
 		{"attempts that the consumer has counted are kept by a retry", attemptsRaised},

@@ -21,7 +21,7 @@ func (f Features) differ(path string, want, got reflect.Value) string {
 	if want.Type() != got.Type() {
 		return fmt.Sprintf("%s: got a %v, want a %v", path, got.Type(), want.Type())
 	}
-	if at, ok := want.Interface().(time.Time); ok {
+	if at, ok := reflect.TypeAssert[time.Time](want); ok {
 		return f.differTime(path, at, got.Interface().(time.Time))
 	}
 	switch want.Kind() {

@@ -25,6 +25,8 @@ var streamBehaviours = []behaviour{
 	{"a sender waits when the receiver does not take, in both directions", streamBackPressure},
 	{"stream values of 5 MB arrive whole, both ways", streamLarge},
 	{"streams beside each other do not hold each other up", streamsBeside},
+	{"a server stream takes one value of its caller, and ends the caller's direction with it", streamServer},
+	{"a client stream answers with one value, and a second is its handler's mistake", streamClient},
 	{"stream values of another shape are matched by their names", streamShapes},
 	{"sending after CloseSend is an error, and after the end of the stream io.EOF", streamSendAfterEnd},
 	{"a call of a stream and a stream of a call are errors that say so", streamMixedUp},
@@ -454,5 +456,41 @@ func streamToNode(t *testing.T, s *suite) {
 		if out, err := open[int, string](t, w, service+".it", sabir.ToNode(want)).Recv(); err != nil || out != want {
 			t.Errorf("to %s: %s, %v", want, out, err)
 		}
+	}
+}
+
+func streamServer(t *testing.T, s *suite) {
+	stream := open[int, int](t, s.threeNodes, remoteStream(t, s.threeNodes, double, sabir.ServerStream()))
+	must(t, stream.Send(21))
+	if err := stream.Send(22); !errors.Is(err, sabir.ErrStreamEnded) {
+		t.Errorf("the second value: %v", err)
+	}
+	if got, err := stream.Recv(); err != nil || got != 42 {
+		t.Errorf("got %d, %v", got, err)
+	}
+	if _, err := stream.Recv(); err != io.EOF {
+		t.Errorf("the end is %v", err)
+	}
+}
+
+func streamClient(t *testing.T, s *suite) {
+	action := remoteStream(t, s.threeNodes, double, sabir.ClientStream())
+	one := open[int, int](t, s.threeNodes, action)
+	must(t, one.Send(21))
+	one.CloseSend()
+	if got, err := one.Recv(); err != nil || got != 42 {
+		t.Errorf("got %d, %v", got, err)
+	}
+	if _, err := one.Recv(); err != io.EOF {
+		t.Errorf("the end is %v", err)
+	}
+	two := open[int, int](t, s.threeNodes, action)
+	must(t, two.Send(1))
+	must(t, two.Send(2))
+	if _, err := two.Recv(); err != nil {
+		t.Error(err)
+	}
+	if _, err := two.Recv(); !errors.Is(err, sabir.ErrBadOutput) {
+		t.Errorf("after the second answer: %v", err)
 	}
 }

@@ -146,7 +146,7 @@ func isEmpty(p *plan, at unsafe.Pointer) bool {
 // isZero reports whether omitzero leaves the value out, by the rules of encoding/json.
 func isZero(p *plan, at unsafe.Pointer) bool {
 	v := reflect.NewAt(p.Go, at)
-	if own, ok := v.Interface().(interface{ IsZero() bool }); ok && (p.Go.Kind() != reflect.Pointer || !v.Elem().IsNil()) {
+	if own, ok := reflect.TypeAssert[interface{ IsZero() bool }](v); ok && (p.Go.Kind() != reflect.Pointer || !v.Elem().IsNil()) {
 		return own.IsZero()
 	}
 	return v.Elem().IsZero()

@@ -40,14 +40,16 @@ func goesOnAnswering(t *testing.T, serverSetup, callerSetup setup) {
 	caller.awaitOffers("server")
 	const work = time.Millisecond
 	answered := func(r report) float64 { return float64(r.ByNode["server"]) / r.Took.Seconds() }
+	started := server.processorTimes()
 	alone := ask[report](caller, "load", workload{Callers: 4, For: time.Second, Work: work})
-	capacity := answered(alone)
-	t.Logf("capacity %.0f/s: %v", capacity, alone)
+	capacity, share := answered(alone), server.shareSince(started)
+	t.Logf("capacity %.0f/s with %.0f %% of a processor: %v", capacity, 100*share, alone)
 	before := server.figures()
 
+	started = server.processorTimes()
 	flooded := ask[report](caller, "load", workload{Callers: 300, For: 2 * time.Second, Work: work, Timeout: 50 * time.Millisecond, Pause: 30 * time.Millisecond})
-	goodput := answered(flooded)
-	t.Logf("asked for %.0f/s: %.0f/s answered in time: %v", float64(flooded.Calls)/flooded.Took.Seconds(), goodput, flooded)
+	goodput, floodedShare := answered(flooded), server.shareSince(started)
+	t.Logf("asked for %.0f/s: %.0f/s answered in time with %.0f %%: %v", float64(flooded.Calls)/flooded.Took.Seconds(), goodput, 100*floodedShare, flooded)
 	if flooded.Failed["ResourceExhausted/TooManyCalls"] == 0 {
 		t.Errorf("no call was refused: %s", names(flooded.Failed))
 	}
@@ -62,7 +64,8 @@ func goesOnAnswering(t *testing.T, serverSetup, callerSetup setup) {
 	if after.failures() > 0 {
 		t.Errorf("a second after the load: %v", after)
 	}
-	if able := min(capacity, answered(after)); goodput < able/2 { // after the load too, as others may have taken the processor since
+	// Other processes may have taken the processor since: what the node could do is by the share of it that they left.
+	if able := min(capacity, answered(after)) * min(1, floodedShare/share); goodput < able/2 {
 		t.Errorf("%.0f/s were answered in time, of %.0f/s that the node can do", goodput, able)
 	}
 	if grown := server.figures().Heap - before.Heap; grown > 4<<20 {
@@ -76,15 +79,17 @@ func TestANodeThatIsAskedForMoreThanItCanDoOverHTTPGoesOnAnsweringInTime(t *test
 	server := start(t, setup{ID: "server", Works: true, HTTP: true, Processors: 1})
 	c := &httpCallers{t: t, base: "http://" + ask[string](server, "http address", nil)}
 	const lasting = 2 * time.Second
+	started := server.processorTimes()
 	alone := c.load(4, lasting/2, waitLimit, 0)
-	capacity := float64(alone.answered) / (lasting / 2).Seconds()
+	capacity, share := float64(alone.answered)/(lasting/2).Seconds(), server.shareSince(started)
+	started = server.processorTimes()
 	stop := c.watchHealth()
 	flooded := c.load(200, lasting, 500*time.Millisecond, 500*time.Millisecond)
 	slowest, asked := stop()
-	goodput := float64(flooded.answered) / lasting.Seconds()
-	t.Logf("capacity %.0f/s; asked for %.0f/s: %.0f/s answered in time, %+v; health asked %d times, the slowest %v",
-		capacity, float64(flooded.answered+flooded.refused+flooded.late+flooded.other)/lasting.Seconds(), goodput, flooded, asked, slowest)
-	if goodput < capacity/3 {
+	goodput, floodedShare := float64(flooded.answered)/lasting.Seconds(), server.shareSince(started)
+	t.Logf("capacity %.0f/s with %.0f %% of a processor; asked for %.0f/s: %.0f/s answered in time with %.0f %%, %+v; health asked %d times, the slowest %v",
+		capacity, 100*share, float64(flooded.answered+flooded.refused+flooded.late+flooded.other)/lasting.Seconds(), goodput, 100*floodedShare, flooded, asked, slowest)
+	if goodput < capacity/3*min(1, floodedShare/share) {
 		t.Errorf("%.0f/s were answered in time, of %.0f/s that the node can do", goodput, capacity)
 	}
 	if flooded.refused == 0 || flooded.other > 0 {

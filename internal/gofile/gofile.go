@@ -2,7 +2,7 @@
 // import, because it is in another repository.
 //
 // The package has a struct for each type, with the names and rules of its members as tags, a sabir.Contract or sabir.StreamContract for each
-// action, and a variable for each error that actions declare.
+// action, a sabir.EventContract for each event, and a variable for each error that actions declare.
 package gofile
 
 import (
@@ -17,6 +17,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/schema"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // DefaultPackage is the name of a package for which none is given.
@@ -46,6 +47,7 @@ func Write(w io.Writer, a api.API, pkg string) error {
 	}
 	f.errors()
 	f.contracts()
+	f.events()
 	for _, name := range names {
 		f.declare(name)
 	}
@@ -71,7 +73,7 @@ func (f *file) head(pkg string) string {
 	for _, path := range slices.Sorted(maps.Keys(f.imports)) {
 		fmt.Fprintf(&b, "%q\n", path)
 	}
-	if len(f.api.Actions) > 0 {
+	if len(f.api.Actions)+len(f.api.Messages) > 0 {
 		fmt.Fprintf(&b, "\n%q\n", "github.com/sabir-go/sabir")
 	}
 	b.WriteString(")\n")
@@ -114,11 +116,35 @@ func (f *file) contracts() {
 			f.printf("//\n")
 			f.comment("Deprecated: " + replacement(a.Instead))
 		}
-		idempotent := ""
-		if a.Idempotent {
-			idempotent = ", sabir.Idempotent()"
+		options := ""
+		switch a.Shape {
+		case introspect.ServerStream:
+			options = ", sabir.ServerStream()"
+		case introspect.ClientStream:
+			options = ", sabir.ClientStream()"
 		}
-		f.printf("var %s = sabir.%s[%s, %s](%q%s)\n\n", name, maker, in, out, a.Name, idempotent)
+		if a.Idempotent {
+			options += ", sabir.Idempotent()"
+		}
+		f.printf("var %s = sabir.%s[%s, %s](%q%s)\n\n", name, maker, in, out, a.Name, options)
+	}
+}
+
+// events writes a contract for each event that has one name, of which any service may send or receive it.
+func (f *file) events() {
+	seen := make(map[string]bool)
+	for _, m := range f.api.Messages {
+		if m.Kind != introspect.MessageEvent || seen[m.Name] || strings.ContainsAny(m.Name, "*$") {
+			continue
+		}
+		seen[m.Name] = true
+		payload := m.Type
+		if payload == nil {
+			payload = &schema.Schema{}
+		}
+		name := f.take("Event" + exported(m.Name))
+		f.comment(name + " is the event " + m.Name)
+		f.printf("var %s = sabir.NewEvent[%s](%q)\n\n", name, f.message(payload, name+"Payload"), m.Name)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/sabir-go/sabir/internal/gofile"
 	"github.com/sabir-go/sabir/internal/gofile/testdata/contracts"
 	"github.com/sabir-go/sabir/internal/schema"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 var update = flag.Bool("update", false, "write the golden file anew")
@@ -69,7 +70,7 @@ func shop() *sabir.Service {
 	sabir.Handle(s, "old", func(_ context.Context, in string) (string, error) { return in, nil }, sabir.Deprecated("v2.orders.get"))
 	sabir.HandleStream(s, "watch", func(_ context.Context, st *sabir.Stream[sabir.Empty, Order]) error {
 		return st.Send(Order{OrderID: "o-1"})
-	})
+	}, sabir.ServerStream())
 	return s
 }
 
@@ -177,4 +178,19 @@ func FuzzWrite(f *testing.F) {
 			t.Errorf("what is written is no Go: %v", err)
 		}
 	})
+}
+
+func TestAnEventOfOneNameIsAContract(t *testing.T) {
+	event := api.Message{Kind: introspect.MessageEvent, Name: "orders.placed"}
+	pattern, text := event, event
+	pattern.Name, text.Name, text.Type = "orders.*", "orders.gone", &schema.Schema{Type: schema.Types{"string"}}
+	var out bytes.Buffer
+	if err := gofile.Write(&out, api.API{Messages: []api.Message{event, event, pattern, text, {Kind: introspect.MessageChannel, Name: "mails"}}}, "shop"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`var EventOrdersPlaced = sabir.NewEvent[any]("orders.placed")`, `var EventOrdersGone = sabir.NewEvent[string]("orders.gone")`} {
+		if strings.Count(out.String(), want) != 1 || strings.Count(out.String(), "sabir.NewEvent") != 2 {
+			t.Errorf("no %s in\n%s", want, out.String())
+		}
+	}
 }

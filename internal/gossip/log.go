@@ -10,19 +10,20 @@ import (
 //
 // Most of what memberlist calls errors is another node that does not answer, which the owner gets as a change, or one
 // lost packet that the protocol makes up for. So its errors are our debugging lines except those below, which are about this
-// node itself or of a peer that speaks something else.
+// node itself or of a peer that speaks something else. These get words that an operator understands; memberlist's are the detail.
 type gossipLog struct{ log *slog.Logger }
 
-var gossipLevels = []struct {
-	text  string
-	level slog.Level
+var gossipLines = []struct {
+	text    string
+	level   slog.Level
+	message string
 }{
-	{"unacceptable label", slog.LevelWarn},
-	{"incompatible", slog.LevelWarn},
-	{"Too many pending", slog.LevelWarn},
-	{"handler queue full", slog.LevelWarn},
-	{"Refuting a suspect message", slog.LevelInfo}, // this node was slow to answer
-	{"Refuting a dead message", slog.LevelWarn},    // too slow: it was removed for a while
+	{"unacceptable label", slog.LevelWarn, "a node of a cluster with another name reached this one, and was refused: the detail has that name"},
+	{"incompatible", slog.LevelWarn, "a node whose gossip this one cannot read was refused: do all run the same version?"},
+	{"Too many pending", slog.LevelWarn, "more nodes exchange what they know with this one than it takes at once; they try again"},
+	{"handler queue full", slog.LevelWarn, "more gossip comes than this node handles, and some is dropped: it has too little processor time"},
+	{"Refuting a suspect message", slog.LevelInfo, "another node suspected this one, which was slow to answer"},
+	{"Refuting a dead message", slog.LevelWarn, "the others removed this node for a while, since it did not answer in time"},
 }
 
 func (g gossipLog) Write(line []byte) (int, error) {
@@ -30,13 +31,12 @@ func (g gossipLog) Write(line []byte) (int, error) {
 	if _, after, found := bytes.Cut(text, []byte("memberlist: ")); found {
 		text = after
 	}
-	level := slog.LevelDebug
-	for _, l := range gossipLevels {
+	for _, l := range gossipLines {
 		if bytes.Contains(text, []byte(l.text)) {
-			level = l.level
-			break
+			g.log.Log(context.Background(), l.level, l.message, "detail", string(text))
+			return len(line), nil
 		}
 	}
-	g.log.Log(context.Background(), level, "gossip: "+string(text))
+	g.log.Debug("gossip: " + string(text))
 	return len(line), nil
 }

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/httpstrict"
 )
 
 // maxTurningDown bounds the connections that are answered at a time before they are closed: an answer takes a goroutine until the
@@ -28,12 +30,12 @@ func (s *Server) turnDown(socket net.Conn) {
 			<-s.connTokens
 			<-s.turningDown
 		}()
-		socket.SetDeadline(time.Now().Add(lingerTime))
+		socket.SetDeadline(time.Now().Add(httpstrict.LingerTime))
 		if s.tls != nil {
 			return // an answer would take a handshake
 		}
-		if _, err := io.WriteString(socket, tooManyConnections); err == nil && closeWrite(socket) == nil {
-			io.CopyN(io.Discard, socket, lingerBytes) // see conn.linger
+		if _, err := io.WriteString(socket, tooManyConnections); err == nil && httpstrict.CloseWrite(socket) == nil {
+			io.CopyN(io.Discard, socket, httpstrict.LingerBytes) // see conn.linger
 		}
 	}()
 }

@@ -3,7 +3,6 @@ package http1
 import (
 	"bytes"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -134,10 +134,7 @@ func (c *conn) wake() bool {
 // handshake makes the TLS handshake. It hands HTTP/2 over to net/http.
 func (c *conn) handshake() bool {
 	over := c.net.(*tls.Conn)
-	if err := over.Handshake(); err != nil {
-		if wrong, ok := errors.AsType[tls.RecordHeaderError](err); ok && wrong.Conn != nil && looksLikeHTTP(wrong.RecordHeader) {
-			io.WriteString(wrong.Conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 44\r\nConnection: close\r\n\r\nthis port speaks HTTPS: the request was HTTP")
-		}
+	if err := httpstrict.Handshake(over); err != nil {
 		c.server.log.Debug("http TLS handshake failed", "from", c.socket.RemoteAddr().String(), "error", err)
 		return false
 	}
@@ -149,15 +146,6 @@ func (c *conn) handshake() bool {
 	}
 	c.enter(idle, c.server.ticks.head)
 	return true
-}
-
-// looksLikeHTTP reports whether the bytes in place of a TLS record begin a plain HTTP request.
-func looksLikeHTTP(b [5]byte) bool {
-	switch string(b[:]) {
-	case "GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELET", "OPTIO":
-		return true
-	}
-	return false
 }
 
 // begin takes buffers for the connection.
@@ -357,21 +345,14 @@ func (c *conn) write(p []byte) bool {
 	return err == nil
 }
 
-// The bounds of lingering: what the other end may still send after the last answer, and for how long.
-const (
-	lingerBytes = 1 << 20
-	lingerTime  = 500 * time.Millisecond
-)
-
-// linger closes the sending half and reads on for a moment. A connection closed with unread bytes is reset, which can take the
-// last response away from the client (RFC 9112, section 9.6).
+// linger closes the sending half and reads on for a moment: see httpstrict.LingerTime.
 func (c *conn) linger() {
 	half, ok := c.net.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	c.net.SetReadDeadline(time.Now().Add(lingerTime))
-	io.CopyN(io.Discard, c.net, lingerBytes)
+	c.net.SetReadDeadline(time.Now().Add(httpstrict.LingerTime))
+	io.CopyN(io.Discard, c.net, httpstrict.LingerBytes)
 }
 
 // finish ends the connection's goroutine. It is deferred, so it also runs after a panic or runtime.Goexit in a handler.

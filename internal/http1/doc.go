@@ -5,9 +5,7 @@
 // over to a net/http server on the same connection, together with the bytes that were read: HTTP/2, upgrades, chunked and
 // large bodies, other methods, errors of syntax. What it does read means the very same to net/http, byte for byte.
 //
-// net/http takes forms that RFC 9112 lets a server refuse, because proxies read them in several ways. So the bytes of HTTP/1
-// pass a check before net/http reads them, for as long as it has the connection: see strict. What is refused is answered with
-// 400 and the reason, and ends the connection.
+// net/http gets a connection through package httpstrict, which refuses what proxies and servers read in several ways.
 //
 // A [Handler] decides for each request whether it answers it here, and answers it through an [exchange.Exchange].
 package http1

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/httpstrict/stricttest"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -54,8 +55,8 @@ func FuzzBothEnginesTogetherUnderstandWhatNetHTTPAlone(f *testing.F) {
 	for _, request := range unusuals {
 		f.Add([]byte(get("/before")+request+get("/behind")), 7)
 	}
-	for _, test := range chunkings {
-		f.Add([]byte(get("/before")+test.request+get("/behind")), 9)
+	for _, test := range stricttest.Chunkings {
+		f.Add([]byte(get("/before")+test.Request+get("/behind")), 9)
 	}
 	f.Add([]byte(strings.Repeat(post("/a?b", "{}"), 3)+"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf"), 64)
 	f.Add([]byte(post("/a", strings.Repeat("x", 6000))+post("/b", strings.Repeat(get("/c"), 90))+get("/d")), 4096)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+
+	"github.com/sabir-go/sabir/internal/httpstrict"
 )
 
 // WhileGone has f called every half second once the other end of a request's connection has closed it, also where bytes wait
@@ -26,10 +28,10 @@ type connKey struct{}
 func withConn(ctx context.Context, taken net.Conn) context.Context {
 	var t *tracked
 	switch over := taken.(type) {
-	case *checkedConn:
+	case *httpstrict.Conn:
 		t, _ = over.Conn.(*tracked)
-	case *checkedTLSConn:
-		t, _ = over.over.NetConn().(*tracked)
+	case *httpstrict.TLSConn:
+		t, _ = over.TLS.NetConn().(*tracked)
 	case *tls.Conn:
 		return ctx
 	}

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"sync"
+
+	"github.com/sabir-go/sabir/internal/httpstrict"
 )
 
 // handovers is the net.Listener through which net/http gets connections.
@@ -58,7 +60,15 @@ func (c *conn) asNetHTTP(prefix []byte) net.Conn {
 	case c.tls.NegotiatedProtocol == "h2":
 		return over // net/http wants to see the type
 	}
-	return &checkedTLSConn{c.checked(over, prefix), over}
+	return &httpstrict.TLSConn{Conn: c.checked(over, prefix), TLS: over}
+}
+
+// checked is the connection without the requests that are refused. net/http reads the first byte next.
+func (c *conn) checked(over net.Conn, prefix []byte) *httpstrict.Conn {
+	return httpstrict.NewConn(over, prefix, !c.served && c.tls == nil, func(reason string) {
+		c.server.refused.Add(1)
+		c.server.log.Debug("http request was refused", "from", c.socket.RemoteAddr().String(), "reason", reason)
+	})
 }
 
 // tracked is a socket that leaves the server's list when it is closed.
@@ -74,24 +84,10 @@ func (t *tracked) Close() error {
 }
 
 // CloseWrite lets net/http signal that it has sent all, before it closes.
-func (t *tracked) CloseWrite() error { return closeWrite(t.Conn) }
+func (t *tracked) CloseWrite() error { return httpstrict.CloseWrite(t.Conn) }
 
 // ReadFrom lets the system copy files.
-func (t *tracked) ReadFrom(r io.Reader) (int64, error) { return readFrom(t.Conn, r) }
-
-func closeWrite(c net.Conn) error {
-	if half, ok := c.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
-}
-
-func readFrom(c net.Conn, r io.Reader) (int64, error) {
-	if fast, ok := c.(io.ReaderFrom); ok {
-		return fast.ReadFrom(r)
-	}
-	return io.Copy(struct{ io.Writer }{c}, r)
-}
+func (t *tracked) ReadFrom(r io.Reader) (int64, error) { return httpstrict.ReadFrom(t.Conn, r) }
 
 // countingHandler handles connections that were handed over. It counts requests, and closes connections when the server stops.
 type countingHandler struct {

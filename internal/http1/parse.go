@@ -1,10 +1,9 @@
 package http1
 
 import (
-	"encoding/binary"
-	"math/bits"
 	"unsafe"
 
+	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -24,37 +23,6 @@ const (
 	maxBody   = 64 << 10 // bytes
 )
 
-// Bits of the table of bytes.
-const (
-	inToken = 1 << iota // RFC 9110, section 5.6.2
-	inPath              // pchar or "/" of RFC 3986, section 3.3, except "%"
-	inQuery             // visible ASCII except "#": what browsers send there, more than RFC 3986 names
-	inHost              // names and addresses with a port: less than RFC 3986, section 3.2.2, has
-	inHex
-)
-
-var class = func() (t [256]byte) {
-	set := func(bit byte, chars string) {
-		for i := range len(chars) {
-			t[chars[i]] |= bit
-		}
-	}
-	for c := byte('a'); c <= 'z'; c++ {
-		set(inToken|inPath|inHost, string([]byte{c, c - 0x20}))
-	}
-	set(inToken|inPath|inHost|inHex, "0123456789")
-	set(inHex, "abcdefABCDEF")
-	set(inToken, "!#$%&'*+-.^_`|~")
-	set(inPath, "-._~!$&'()*+,;=:@/")
-	set(inHost, "-._~:[]")
-	for c := byte('!'); c <= '~'; c++ {
-		if c != '#' {
-			t[c] |= inQuery
-		}
-	}
-	return t
-}()
-
 var methods = [...]string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 
 // preface is the beginning of HTTP/2 (RFC 9113, section 3.4), as far as no method in use does.
@@ -72,7 +40,7 @@ func parse(b []byte, x *exchange.Exchange) (size int, v verdict) {
 	hosts, lengths, connections := 0, 0, 0
 	for fields := 0; ; fields++ {
 		if i+1 >= len(b) {
-			if i < len(b) && b[i] != '\r' && class[b[i]]&inToken == 0 {
+			if i < len(b) && b[i] != '\r' && httpstrict.Class[b[i]]&httpstrict.InToken == 0 {
 				return 0, unusual
 			}
 			return 0, partial
@@ -87,7 +55,7 @@ func parse(b []byte, x *exchange.Exchange) (size int, v verdict) {
 			return 0, unusual
 		}
 		start := i
-		for i < len(b) && class[b[i]]&inToken != 0 {
+		for i < len(b) && httpstrict.Class[b[i]]&httpstrict.InToken != 0 {
 			i++
 		}
 		if i == len(b) {
@@ -102,7 +70,7 @@ func parse(b []byte, x *exchange.Exchange) (size int, v verdict) {
 			i++
 		}
 		start = i
-		i += plain(b[i:])
+		i += httpstrict.Plain(b[i:])
 		if i == len(b) {
 			return 0, partial
 		}
@@ -124,7 +92,7 @@ func parse(b []byte, x *exchange.Exchange) (size int, v verdict) {
 		switch len(name) {
 		case len("Host"):
 			if equalLower(name, "host") {
-				if hosts++; !validHost(value) {
+				if hosts++; !httpstrict.ValidHost(value) {
 					return 0, unusual
 				}
 				x.Host = value
@@ -152,7 +120,7 @@ func parse(b []byte, x *exchange.Exchange) (size int, v verdict) {
 				}
 				x.Length = int64(n)
 			} else if name[len("Content")] == '_' {
-				return 0, unusual // perhaps Content_Length: see strict.nameField
+				return 0, unusual // perhaps Content_Length: see package httpstrict
 			}
 		case len("Transfer-Encoding"):
 			if equalLower(name, "transfer-encoding") || name[len("Transfer")] == '_' {
@@ -191,7 +159,7 @@ func parseLine(b []byte, x *exchange.Exchange) (size int, v verdict) {
 	}
 	start := i
 	for {
-		for i < len(b) && class[b[i]]&inPath != 0 {
+		for i < len(b) && httpstrict.Class[b[i]]&httpstrict.InPath != 0 {
 			i++
 		}
 		if i == len(b) {
@@ -203,7 +171,7 @@ func parseLine(b []byte, x *exchange.Exchange) (size int, v verdict) {
 		if i+2 >= len(b) {
 			return 0, partial
 		}
-		if class[b[i+1]]&class[b[i+2]]&inHex == 0 {
+		if httpstrict.Class[b[i+1]]&httpstrict.Class[b[i+2]]&httpstrict.InHex == 0 {
 			return 0, unusual
 		}
 		i += 3
@@ -212,7 +180,7 @@ func parseLine(b []byte, x *exchange.Exchange) (size int, v verdict) {
 	if b[i] == '?' {
 		i++
 		start = i
-		for i < len(b) && class[b[i]]&inQuery != 0 {
+		for i < len(b) && httpstrict.Class[b[i]]&httpstrict.InQuery != 0 {
 			i++
 		}
 		if i == start && i < len(b) {
@@ -233,27 +201,6 @@ func parseLine(b []byte, x *exchange.Exchange) (size int, v verdict) {
 // text is b as a string without a copy. It is valid until the buffer is written again: see work.
 func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// plain returns how many bytes at the start of b may stand in the value of a header: all but control bytes, except tabs (RFC
-// 9110, section 5.5). It looks at eight at once.
-func plain(b []byte) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	i := 0
-	for ; i+8 <= len(b); i += 8 {
-		v := binary.LittleEndian.Uint64(b[i:])
-		del := v ^ 0x7f*ones
-		// The lowest bit that is set belongs to the first byte that is below a space, or is DEL: a borrow can only come out
-		// of such a byte, and so can only reach the ones behind it.
-		if bad := ((v - ' '*ones) & ^v & highs) | ((del - ones) & ^del & highs); bad != 0 {
-			i += bits.TrailingZeros64(bad) / 8
-			break
-		}
-	}
-	for i < len(b) && (b[i] >= ' ' && b[i] != 0x7f || b[i] == '\t') {
-		i++
-	}
-	return i
-}
-
 // equalLower reports whether s equals a lower-case word of letters and "-", ignoring case.
 func equalLower(s, word string) bool {
 	if len(s) != len(word) {
@@ -265,18 +212,6 @@ func equalLower(s, word string) bool {
 		}
 	}
 	return true
-}
-
-// maxHost is the most bytes of a DNS name with a colon and a port.
-const maxHost = 260
-
-func validHost(s string) bool {
-	for i := range len(s) {
-		if class[s[i]]&inHost == 0 {
-			return false
-		}
-	}
-	return s != "" && len(s) <= maxHost
 }
 
 // digits is the number that one to seven digits make.

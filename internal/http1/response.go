@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -85,7 +86,7 @@ func (s *Server) appendLine(out []byte, name, value string, x *exchange.Exchange
 
 // appendValue is appendLine for a name that is one.
 func (s *Server) appendValue(out []byte, name, value string, x *exchange.Exchange) []byte {
-	if plain(bytesOf(value)) != len(value) {
+	if httpstrict.Plain(bytesOf(value)) != len(value) {
 		s.leftOut(name, x)
 		return out
 	}
@@ -121,7 +122,7 @@ func owned(name string) bool {
 
 func token(s string) bool {
 	for i := range len(s) {
-		if class[s[i]]&inToken == 0 {
+		if httpstrict.Class[s[i]]&httpstrict.InToken == 0 {
 			return false
 		}
 	}

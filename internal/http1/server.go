@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -133,7 +134,7 @@ type Server struct {
 	fallbackCalls atomic.Int64 // requests that net/http handles now
 	stopping      atomic.Bool
 	lastRequests  atomic.Int64 // requests while stopping
-	refused       atomic.Int64 // requests that strict refused
+	refused       atomic.Int64 // requests that were refused for their form
 
 	connTokens   chan struct{} // one token for each open connection
 	turningDown  chan struct{} // one token for each connection that is being answered with 429
@@ -208,7 +209,7 @@ func (s *Server) setFallback() {
 	changed := f.ConnState
 	f.ConnState = func(c net.Conn, state http.ConnState) {
 		if state == http.StateHijacked {
-			changeProtocol(c)
+			httpstrict.ChangeProtocol(c)
 		}
 		if changed != nil {
 			changed(c, state)

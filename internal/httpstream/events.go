@@ -165,14 +165,14 @@ func overlap(a, b string) bool {
 	// can[j] is whether as[i:] and bs[j:] overlap, for the i at hand; below for the i after it.
 	below := make([]bool, len(bs)+1)
 	below[len(bs)] = true
-	for i := len(as) - 1; i >= 0; i-- {
+	for _, a := range slices.Backward(as) {
 		can := make([]bool, len(bs)+1)
 		for j := len(bs) - 1; j >= 0; j-- {
 			// Both consume a word, after which each that is "**" may go on.
-			if as[i] != bs[j] && !wild(as[i]) && !wild(bs[j]) {
+			if a != bs[j] && !wild(a) && !wild(bs[j]) {
 				continue
 			}
-			can[j] = below[j+1] || as[i] == "**" && can[j+1] || bs[j] == "**" && below[j]
+			can[j] = below[j+1] || a == "**" && can[j+1] || bs[j] == "**" && below[j]
 		}
 		below = can
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/codectest"
+	"github.com/sabir-go/sabir/internal/race"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
@@ -56,7 +57,7 @@ func init() { codec.Register(added) } // step 2
 
 func TestACodecIsAddedByTheStepsOfTheArchitecturePage(t *testing.T) {
 	t.Run("step 3, the suite", func(t *testing.T) {
-		if testing.Short() {
+		if testing.Short() || race.Enabled {
 			t.Skip("codec/json runs it too")
 		}
 		codectest.Run(t, added, codectest.Features{

@@ -54,7 +54,7 @@ func h2failures(address, path string, sections ...string) (cases int, failed []s
 
 // HTTP/2 is net/http's, and so are its departures from the RFC: what fails here fails there.
 func TestHTTP2FailsNoCaseThatNetHTTPDoesNot(t *testing.T) {
-	brokers.Long(t)
+	brokers.Slow(t)
 	plain := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		io.WriteString(w, "hello")

@@ -10,9 +10,16 @@ import (
 	"github.com/sabir-go/sabir/internal/brokers"
 )
 
+// programs are those that this one is where a variable of the environment has a value, which they get.
+var programs = map[string]func(value string) error{conformanceVariable: serveConformance}
+
 func TestMain(m *testing.M) {
-	if protos := os.Getenv(conformanceVariable); protos != "" {
-		if err := serveConformance(protos); err != nil {
+	for variable, run := range programs {
+		value := os.Getenv(variable)
+		if value == "" {
+			continue
+		}
+		if err := run(value); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

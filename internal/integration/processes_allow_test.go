@@ -97,6 +97,38 @@ func TestProcessesAreReachedByTheNodesThatWereNamedOnly(t *testing.T) {
 	}
 }
 
+func TestProcessesGoByTheKeysOfNodes(t *testing.T) {
+	start := func(id, key, seed string, log *auditLog, config actor.Config) (*actor.System, *sabir.Node) {
+		config.Logger = slog.New(slog.NewTextHandler(log, nil))
+		system := actor.NewSystem(config)
+		options := []cluster.Option{cluster.Key(clusterKey), cluster.NodeKey(key), nodeKeys(t)}
+		if seed != "" {
+			options = append(options, cluster.Seeds(seed))
+		}
+		return system, startAllowed(t, sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), sabir.Join("tcp://127.0.0.1:0", options...)))
+	}
+	log := &auditLog{}
+	vault, node := start("vault", vaultKey, "", log, actor.Config{Nodes: []string{"orders-*", "billing-*"}})
+	actor.AllowRemoteSpawn(vault, guardedBehavior, "orders-*")
+	for id, test := range map[string]struct {
+		key  string
+		want error
+	}{"orders-1": {ordersKey, nil}, "billing-1": {billingKey, actor.ErrNotPermitted}} {
+		system, _ := start(id, test.key, node.Info().Addr, &auditLog{}, actor.Config{})
+		var err error
+		awaitHolds(t, "the answer for "+id, func() bool {
+			err = spawnsAt(system, "vault")
+			return !errors.Is(err, actor.ErrNoConnection)
+		})
+		if !errors.Is(err, test.want) {
+			t.Errorf("%s starts a process: %v, want %v", id, err, test.want)
+		}
+		if !log.has("msg=audit", "node="+id, "names=["+id+"]", "action=processes", "verdict=allowed") {
+			t.Errorf("%s: the audit does not say so", id)
+		}
+	}
+}
+
 func TestProcessesForNamedNodesNeedCertificates(t *testing.T) {
 	for pattern, want := range map[string]string{"orders-*": "cluster.TLS", "[": "takes no name"} {
 		system := actor.NewSystem(actor.Config{Nodes: []string{pattern}})

@@ -1,6 +1,8 @@
 package integration
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,26 +10,25 @@ import (
 	"testing"
 
 	"github.com/bufbuild/protocompile"
+	"github.com/chromedp/chromedp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/browsertest"
+	"github.com/sabir-go/sabir/rpc"
+	"github.com/sabir-go/sabir/web"
+	"github.com/sabir-go/sabir/web/filter"
 )
 
-// connect-es and grpc-js, of the versions in testdata/rpc-clients/package.json.
-func TestClientsOfNodeCallPackageRPC(t *testing.T) {
-	brokers.Slow(t)
-	npm, node := brokers.Program(t, "npm", "npm"), brokers.Program(t, "node", "nodejs")
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("testdata/rpc-clients")); err != nil {
-		t.Fatal(err)
-	}
-	install := exec.CommandContext(t.Context(), npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	install.Dir = dir
-	if out, err := install.CombinedOutput(); err != nil {
-		brokers.NotTested(t, "npm could not install the clients; is the network there? %v\n%s", err, out)
-	}
+// clients is a folder with the clients of testdata/rpc-clients and the libraries of its package.json. counter.binpb there has the
+// descriptors of counter.proto.
+func clients(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	brokers.NodeModules(t, "testdata/rpc-clients", dir)
 	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{ImportPaths: []string{dir}}}
 	files, err := compiler.Compile(t.Context(), "counter.proto")
 	if err != nil {
@@ -37,16 +38,39 @@ func TestClientsOfNodeCallPackageRPC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	descriptors := filepath.Join(dir, "counter.binpb")
-	if err := os.WriteFile(descriptors, set, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "counter.binpb"), set, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// connect-es and grpc-js.
+func TestClientsOfNodeCallPackageRPC(t *testing.T) {
+	brokers.Slow(t)
+	node, dir := brokers.Program(t, "node", "nodejs"), clients(t)
 	_, at := dialCounter(t, counter(nil, nil))
-	run := exec.CommandContext(t.Context(), node, "clients.mjs", "http://"+at.HTTPAddr(), descriptors)
+	run := exec.CommandContext(t.Context(), node, "clients.mjs", "http://"+at.HTTPAddr(), "counter.binpb")
 	run.Dir = dir
 	out, err := run.CombinedOutput()
 	if err != nil || !strings.HasSuffix(string(out), "grpc-js\n") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// The page is of another site than the node, which allows it by the CORS filter.
+func TestAPageInChromiumCallsPackageRPCByConnectWeb(t *testing.T) {
+	brokers.Slow(t)
+	page := browsertest.Open(t)
+	site := httptest.NewServer(http.FileServer(http.Dir(clients(t))))
+	t.Cleanup(site.Close)
+	node := startAllowed(t, sabir.NewNode(sabir.Serve(counter(nil, nil)), sabir.HTTP("127.0.0.1:0", rpc.Serve(),
+		web.Filters(filter.CORS{Origins: []string{site.URL}, Headers: []string{"*"}, Expose: []string{"X-Header", "Trailer-X-Trailer-Bin", "Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"}}))))
+	page.Forgive("log: ") // calls that are meant to fail
+	page.Run(chromedp.Navigate(site.URL + "/page.html#http://" + node.HTTPAddr()))
+	page.Until(`/done|FAILED/.test(document.querySelector("#lines").textContent)`)
+	lines := browsertest.Evaluate[string](page, `document.querySelector("#lines").textContent`)
+	if !strings.HasSuffix(lines, "done\n") || strings.Count(lines, "binary") != 6 {
+		t.Error(lines)
 	}
 }
 

@@ -105,7 +105,7 @@ func conformanceService() *sabir.Service {
 			return err
 		}
 		return in.Definition.send(ctx, stream.Send, []*anypb.Any{asAny("ServerStreamRequest", in)})
-	})
+	}, sabir.ServerStream())
 	sabir.HandleStream(s, "client-stream", func(ctx context.Context, stream *sabir.Stream[unaryRequest, conformanceResponse]) error {
 		var definition *unaryDefinition
 		var requests []*anypb.Any
@@ -123,7 +123,7 @@ func conformanceService() *sabir.Service {
 			return err
 		}
 		return stream.Send(answer)
-	})
+	}, sabir.ClientStream())
 	sabir.HandleStream(s, "bidi-stream", func(ctx context.Context, stream *sabir.Stream[bidiStreamRequest, conformanceResponse]) error {
 		in, err := stream.Recv()
 		if err != nil {

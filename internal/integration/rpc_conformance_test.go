@@ -36,10 +36,9 @@ const (
 	conformanceVariable = "SABIR_RPC_CONFORMANCE"
 )
 
-// Connect's own suite calls a node in each protocol, over HTTP/1.1 and HTTP/2, with and without TLS. What fails by a decision is in
-// known-failing.txt with its reason.
+// Connect's own suite calls a node in each protocol, over HTTP/1.1 and HTTP/2, with and without TLS.
 func TestPackageRPCPassesTheConformanceSuiteOfConnect(t *testing.T) {
-	brokers.Long(t)
+	brokers.Slow(t)
 	dir := t.TempDir()
 	install := exec.CommandContext(t.Context(), "go", "install", "connectrpc.com/conformance/cmd/connectconformance@"+conformanceVersion)
 	install.Env = append(os.Environ(), "GOFLAGS=", "GOBIN="+dir)
@@ -69,7 +68,7 @@ func TestPackageRPCPassesTheConformanceSuiteOfConnect(t *testing.T) {
 		}
 		return failed, out
 	}
-	failed, out := suite("--known-failing", "@testdata/rpc-conformance/known-failing.txt")
+	failed, out := suite()
 	var again []string
 	for _, name := range failed {
 		if !regexp.MustCompile(`^(Timeouts|Deadline Propagation|Server Message Size)/`).MatchString(name) {

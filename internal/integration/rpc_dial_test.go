@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/rpc"
@@ -62,8 +63,11 @@ type interopServer struct {
 
 func (s *interopServer) UnaryCall(ctx context.Context, in *testing_pb.SimpleRequest) (*testing_pb.SimpleResponse, error) {
 	if failed := in.GetResponseStatus(); failed != nil {
-		with, err := status.New(codes.Code(failed.GetCode()), failed.GetMessage()).WithDetails(
-			&errdetails.ErrorInfo{Reason: "Full", Domain: "interop", Metadata: map[string]string{"left": "0"}}, &errdetails.Help{})
+		details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: "Full", Domain: "interop", Metadata: map[string]string{"left": "0"}}, &errdetails.Help{}}
+		if failed.GetCode() == int32(codes.InvalidArgument) {
+			details = append(details, &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "name", Description: "is too long", Reason: "max"}}})
+		}
+		with, err := status.New(codes.Code(failed.GetCode()), failed.GetMessage()).WithDetails(details...)
 		if err != nil {
 			return nil, err
 		}
@@ -182,6 +186,33 @@ func TestAServerOfGRPCIsCalledByNameWithPlainStructs(t *testing.T) {
 	}
 	if json, err := sabir.CallJSON(ctx, node, "interop.unaryCall", []byte(`{"payload":{"body":"aGVsbG8="}}`)); err != nil || len(json) == 0 {
 		t.Errorf("%s %v", json, err)
+	}
+}
+
+// A client of grpc-go calls a node, whose handler calls a server of grpc-go.
+func TestStatusDetailsOfGRPCComeThroughBothWays(t *testing.T) {
+	at := listen(t, "127.0.0.1:0")
+	serveInterop(t, "a", at)
+	s := sabir.NewService("between")
+	sabir.Handle(s, "call", func(ctx context.Context, in interopRequest) (interopResponse, error) {
+		return sabir.Call[interopResponse](ctx, s, "interop.unaryCall", in)
+	})
+	connection, _ := dialCounter(t, s, rpc.Dial(interopAt(at)))
+	var out interopResponse
+	failed := connection.Invoke(t.Context(), "/between.Between/Call", &interopRequest{Status: &interopStatus{int32(codes.InvalidArgument), "no"}}, &out, grpc.ForceCodec(plain{}))
+	var reason string
+	var fields []*errdetails.BadRequest_FieldViolation
+	for _, d := range status.Convert(failed).Details() {
+		switch d := d.(type) {
+		case *errdetails.ErrorInfo:
+			reason = d.GetReason()
+		case *errdetails.BadRequest:
+			fields = d.GetFieldViolations()
+		}
+	}
+	if status.Code(failed) != codes.InvalidArgument || status.Convert(failed).Message() != "no" || reason != "Full" || len(fields) != 1 ||
+		fields[0].GetField() != "name" || fields[0].GetDescription() != "is too long" || fields[0].GetReason() != "max" {
+		t.Errorf("%v with the reason %q and the fields %v", failed, reason, fields)
 	}
 }
 

@@ -72,6 +72,28 @@ func counter(waiting chan<- struct{}, goOn <-chan struct{}) *sabir.Service {
 		}
 		return nil
 	})
+	sabir.HandleStream(s, "below", func(_ context.Context, stream *sabir.Stream[number, number]) error {
+		in, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		for i := range in.Value {
+			if err := stream.Send(number{i}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, sabir.ServerStream())
+	sabir.HandleStream(s, "sum", func(_ context.Context, stream *sabir.Stream[number, number]) error {
+		var sum number
+		for in, err := range stream.All() {
+			if err != nil {
+				return err
+			}
+			sum.Value += in.Value
+		}
+		return stream.Send(sum)
+	}, sabir.ClientStream())
 	return s
 }
 

@@ -45,7 +45,9 @@ type placeOrder struct {
 }
 
 type placed struct {
-	Number string `json:"number"`
+	Number string `json:"number" protobuf:"4"`
+	Left   int    `json:"left"`
+	At     string `json:"at" protobuf:"1"`
 }
 
 type tick struct {
@@ -54,13 +56,19 @@ type tick struct {
 
 func TestTheProtoFileAndReflectionDescribeAServiceTheSame(t *testing.T) {
 	s := sabir.NewService("orders", sabir.Use(rpc.Package("shop.v1")))
-	sabir.Handle(s, "place", func(_ context.Context, in placeOrder) (placed, error) { return placed{in.OrderID}, nil }, sabir.Idempotent())
+	sabir.Handle(s, "place", func(_ context.Context, in placeOrder) (placed, error) { return placed{Number: in.OrderID}, nil }, sabir.Idempotent())
 	sabir.Handle(s, "cancel-all", func(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, nil })
 	sabir.HandleStream(s, "watch", func(context.Context, *sabir.Stream[orderLine, tick]) error { return nil })
+	sabir.HandleStream(s, "follow", func(context.Context, *sabir.Stream[orderLine, tick]) error { return nil }, sabir.ServerStream())
+	sabir.HandleStream(s, "collect", func(context.Context, *sabir.Stream[orderLine, tick]) error { return nil }, sabir.ClientStream())
 	connection, node := dialCounter(t, s)
 	connection.Close()
 
-	described, err := api.Of(api.API{Title: "x"}, []*sabir.Action{node.Action("orders.place"), node.Action("orders.cancel-all"), node.Action("orders.watch")}, api.Sources{})
+	var actions []*sabir.Action
+	for _, short := range []string{"place", "cancel-all", "watch", "follow", "collect"} {
+		actions = append(actions, node.Action("orders."+short))
+	}
+	described, err := api.Of(api.API{Title: "x"}, actions, api.Sources{})
 	if err != nil {
 		t.Fatal(err)
 	}

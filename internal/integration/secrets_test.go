@@ -19,7 +19,13 @@ import (
 	"github.com/sabir-go/sabir/actor/app"
 	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/actor/supervise"
+	"github.com/sabir-go/sabir/bridge/dubbo/zookeeper"
+	microconsul "github.com/sabir-go/sabir/bridge/micro/consul"
+	microetcd "github.com/sabir-go/sabir/bridge/micro/etcd"
+	micronats "github.com/sabir-go/sabir/bridge/micro/nats"
 	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/cluster/consul"
+	"github.com/sabir-go/sabir/cluster/etcd"
 	"github.com/sabir-go/sabir/config"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/secret"
@@ -29,13 +35,14 @@ import (
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/auth/redissessions"
+	"github.com/sabir-go/sabir/webhook"
 )
 
 // configs has each exported configuration of the module, which TestEveryConfigIsAmongThoseThatShowNoSecret holds.
 var configs = []any{
 	actor.Config{}, actor.TopicConfig{}, app.Config{}, supervise.Config{}, store.Config{}, engine.Config{}, gateway.HTTPConfig{}, rediscache.Config{},
 	config.Config{}, telemetry.Config{}, transport.Config{}, auth.BasicConfig{}, auth.JWTConfig{}, auth.KeyConfig{}, auth.SessionConfig{}, redissessions.Config{},
-	auth.TokenKey{}, lease.Config{},
+	auth.TokenKey{}, lease.Config{}, etcd.Directory{}, zookeeper.Registry{}, consul.Directory{}, microetcd.Registry{}, microconsul.Registry{}, micronats.Registry{}, micronats.Broker{}, webhook.Endpoint{}, webhook.Receiver{},
 }
 
 // canary is a secret, in a URL too.

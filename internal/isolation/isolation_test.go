@@ -121,9 +121,7 @@ type entryPoint struct {
 // TestAFaultyValueFailsOnlyItsOwnOperation puts each entry point through each fault. After it, in the same process and over the
 // same link or connection, the next value goes through.
 func TestAFaultyValueFailsOnlyItsOwnOperation(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	brokers.Slow(t)
 	for _, d := range table() {
 		t.Run(d.name, func(t *testing.T) {
 			for _, f := range faults {

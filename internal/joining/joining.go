@@ -2,8 +2,11 @@
 package joining
 
 import (
+	"context"
 	"crypto/tls"
+	"log/slog"
 
+	"github.com/sabir-go/sabir/internal/identity"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/outlier"
 	"github.com/sabir-go/sabir/internal/seal"
@@ -14,10 +17,14 @@ type Config struct {
 	Cluster       string // its name
 	Keys          seal.Keys
 	Plain         bool // by the address
+	NodeKey       identity.Key
+	NodeKeys      identity.Known // nil for no proofs
 	TLS           *tls.Config
-	Vouchers      []string // patterns of nodes that may say for whom a call is; nil for the default
+	Vouchers      []string            // patterns of nodes that may say for whom a call is; nil for the default
+	OfferedBy     map[string][]string // patterns of nodes by patterns of services
 	Seeds         []string
 	Members       []string
+	Directory     Directory // nil for none
 	Advertise     string
 	PacketSize    int
 	Zone          string
@@ -36,6 +43,25 @@ type Config struct {
 	Problems []error     // of the options
 	given    option.Given
 }
+
+// Directory keeps the addresses of nodes, so that they find each other, such as etcd.
+type Directory interface {
+	// Run enters a node, keeps it entered, and calls found with the addresses of all nodes that are entered under the cluster's name: as soon as it knows
+	// them, and after each change. When ctx ends, it takes the entry back and returns. While the directory cannot be reached it tries again, and says so in the
+	// log of the entry once; the nodes then go on with what they know. It calls found from one goroutine at a time.
+	Run(ctx context.Context, entry Entry, found func(addresses []string))
+}
+
+// Entry names a node and its address, which a [Directory] tells the others.
+type Entry struct {
+	Cluster string // the cluster's name
+	Node    string // the node's id
+	Address string // where the node is dialled, such as tcp://10.0.0.5:7700; "" for a node that is not entered and only looks
+	Log     *slog.Logger
+}
+
+// ProvesNames reports whether links prove the names of nodes, by certificates or node keys.
+func (c *Config) ProvesNames() bool { return c.TLS != nil || c.NodeKeys != nil }
 
 // Limits bounds what other nodes can make this one hold. 0 stands for the default.
 type Limits struct {

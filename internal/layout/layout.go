@@ -251,8 +251,8 @@ func fixedIdentity(t reflect.Type) bool {
 	case reflect.Array:
 		return fixedIdentity(t.Elem())
 	case reflect.Struct:
-		for i := range t.NumField() {
-			if !fixedIdentity(t.Field(i).Type) {
+		for field := range t.Fields() {
+			if !fixedIdentity(field.Type) {
 				return false
 			}
 		}

@@ -59,7 +59,7 @@ func unsigned(n uint64) any {
 }
 
 func plainValue(v reflect.Value, rules Rules) (any, error) {
-	if m, ok := v.Interface().(encoding.TextMarshaler); ok {
+	if m, ok := reflect.TypeAssert[encoding.TextMarshaler](v); ok {
 		text, err := m.MarshalText()
 		return string(text), err
 	}

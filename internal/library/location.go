@@ -116,8 +116,7 @@ func ReportedName(t reflect.Type, name, structName string) string {
 	if field, ok := t.FieldByName(structName); ok && secret(field) {
 		return name + secretMark
 	}
-	for i := range t.NumField() {
-		field := t.Field(i)
+	for field := range t.Fields() {
 		if secret(field) && (name == field.Name || FieldName(field) == name+secretMark) {
 			return name + secretMark
 		}

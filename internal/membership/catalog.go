@@ -55,6 +55,7 @@ type Action struct {
 	Visibility  string `json:"visibility,omitempty"`
 	Inline      bool   `json:"inline,omitempty"`
 	Stream      bool   `json:"stream,omitempty"`
+	Shape       string `json:"shape,omitempty"` // of a stream, see introspect.Shape
 	Idempotent  bool   `json:"idempotent,omitempty"`
 
 	Codecs []string `json:"codecs,omitempty"` // formats for its values, the best first; nil for those of the nodes

@@ -3,6 +3,7 @@ package membership
 import (
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -129,6 +130,35 @@ func (v *View) With(node string, c *Catalog) *View {
 				next.offer(s.Actions[j].Name, Offer{node, &s, &s.Actions[j]})
 			}
 		}
+	}
+	next.nodes = slices.Sorted(maps.Keys(next.catalogs))
+	return next
+}
+
+// WithMore is the view with further nodes, none of which it has. It takes hardly longer for a thousand than [View.With] for one.
+func (v *View) WithMore(catalogs map[string]*Catalog) *View {
+	next := &View{catalogs: maps.Clone(v.catalogs), actions: maps.Clone(v.actions)}
+	if next.catalogs == nil {
+		next.catalogs, next.actions = make(map[string]*Catalog), make(map[string][]Offer)
+	}
+	touched := make(map[string]bool)
+	for node, c := range catalogs {
+		next.catalogs[node] = c
+		for i := range c.Services {
+			s := c.Services[i]
+			for j := range s.Actions {
+				name := s.Actions[j].Name
+				if !touched[name] {
+					touched[name] = true
+					next.actions[name] = slices.Clone(next.actions[name]) // the old view still has the old slice
+				}
+				next.actions[name] = append(next.actions[name], Offer{node, &s, &s.Actions[j]})
+			}
+		}
+	}
+	for name := range touched {
+		offers := next.actions[name]
+		sort.Slice(offers, func(i, j int) bool { return offers[i].Node < offers[j].Node }) // slices.SortFunc takes 20 KB of the program for each struct
 	}
 	next.nodes = slices.Sorted(maps.Keys(next.catalogs))
 	return next

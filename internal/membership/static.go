@@ -19,11 +19,12 @@ import (
 // All nodes can be given the same list: a node's own address, and a second address of a node that is known by another one,
 // are left out as soon as they are recognised.
 type Static struct {
-	lock   sync.Mutex // guards what follows
-	peers  []*staticPeer
-	self   Member
-	roster *Roster // nil before Start
-	ended  bool
+	lock     sync.Mutex // guards what follows
+	peers    []*staticPeer
+	resolved map[string][]string // by name: what it stood for last
+	self     Member
+	roster   *Roster // nil before Start
+	ended    bool
 }
 
 // staticPeer is an address of the list.
@@ -103,19 +104,35 @@ func (s *Static) Resolved(name string, addrs []string) {
 	if s.roster == nil || s.ended {
 		return
 	}
-	s.peers = slices.DeleteFunc(s.peers, func(p *staticPeer) bool {
-		gone := p.name == name && p.member.ID == "" && !slices.Contains(addrs, p.addr)
-		if gone {
-			s.roster.Drop(p.addr, Left)
-		}
-		return gone
-	})
+	if s.resolved == nil {
+		s.resolved = make(map[string][]string)
+	}
+	s.resolved[name] = addrs
+	s.dropGone()
 	for _, addr := range addrs {
 		if s.peer(addr) == nil {
 			s.peers = append(s.peers, &staticPeer{addr: addr, name: name, member: Member{Addr: addr}})
 		}
 	}
 	s.show()
+}
+
+// dropGone leaves out addresses without a node that the names do not stand for any more.
+func (s *Static) dropGone() {
+	s.peers = slices.DeleteFunc(s.peers, func(p *staticPeer) bool {
+		gone := p.name != "" && p.member.ID == "" && !slices.Contains(s.resolved[p.name], p.addr)
+		if gone {
+			s.roster.Drop(p.addr, Left)
+		}
+		return gone
+	})
+}
+
+// Unidentified reports whether there are addresses at which no node has answered yet.
+func (s *Static) Unidentified() bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return slices.ContainsFunc(s.peers, func(p *staticPeer) bool { return p.member.ID == "" })
 }
 
 // Failed makes the addresses of a node addresses without a node; see [Static].
@@ -126,6 +143,9 @@ func (s *Static) Failed(id string) {
 		if p.member.ID == id && id != s.self.ID {
 			p.member = Member{Addr: p.addr}
 		}
+	}
+	if s.roster != nil && !s.ended {
+		s.dropGone()
 	}
 	s.show()
 }

@@ -3,6 +3,8 @@ package memory
 import (
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
 type tree struct {
@@ -69,5 +71,25 @@ func BenchmarkSize(b *testing.B) {
 	measure := Sizer[row]()
 	for b.Loop() {
 		measure(&v)
+	}
+}
+
+// A value from which many ways lead to each other holds up nobody: without a bound the measure of this one takes 16^16 steps.
+func TestWhatIsTangledIsMeasuredInBoundedTime(t *testing.T) {
+	type knot struct{ to []*knot }
+	knots := make([]*knot, 16)
+	for i := range knots {
+		knots[i] = &knot{to: knots}
+	}
+	if got := Sizer[*knot]()(&knots[0]); got < 16*8 || got > maxLooks*(16*8+24)+maxLooks {
+		t.Errorf("got %d", got)
+	}
+}
+
+func TestAGeneratedMessageHoldsItsFields(t *testing.T) {
+	m := wrapperspb.String("a text of 25 letters here")
+	m.ProtoReflect() // which ties it to the description of its type
+	if got := Sizer[*wrapperspb.StringValue]()(&m); got < 25 || got > 200 {
+		t.Errorf("got %d", got)
 	}
 }

@@ -22,7 +22,9 @@ func (m *Mesh) listen(ctx context.Context) error {
 		return m.connectBus(ctx)
 	}
 	if m.config.ClientOnly {
-		m.config.Seeds = append([]string{m.config.Address}, m.config.Seeds...)
+		if m.config.Directory == nil {
+			m.config.Seeds = append([]string{m.config.Address}, m.config.Seeds...)
+		}
 		return nil
 	}
 	l, err := transport.Listen(ctx, m.config.Address, m.transport)

@@ -188,6 +188,7 @@ func (m *Mesh) receiveCatalog(l *wire.Link, text []byte) {
 	c, err := membership.ParseCatalog(text)
 	if err == nil {
 		c.Node = node // a node can speak for itself only
+		m.leaveOut(l.Peer(), &c)
 		err = m.takeCatalog(l, c)
 	}
 	if err != nil {

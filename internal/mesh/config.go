@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -79,8 +80,14 @@ func (c *Config) read() error {
 		return err
 	}
 	_, c.bus = transport.LookupBus(u.Scheme)
-	if c.bus && len(c.Seeds)+len(c.Members) > 0 {
-		return fmt.Errorf("nodes find each other at the broker %s: leave out Seeds and Members", u.Redacted())
+	if c.OfferedBy != nil && !c.ProvesNames() {
+		return errors.New("cluster.OfferedBy needs nodes that prove their names: join with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys")
+	}
+	if c.bus && (len(c.Seeds)+len(c.Members) > 0 || c.Directory != nil) {
+		return fmt.Errorf("nodes find each other at the broker %s: leave out Seeds, Members and WithDirectory", u.Redacted())
+	}
+	if len(c.Members) > 0 && c.Directory != nil {
+		return errors.New("nodes find each other by a list of members or by a directory: leave out Members or WithDirectory")
 	}
 	return nil
 }
@@ -112,7 +119,7 @@ const defaultNodeCalls = 64 << 10
 
 // wire is the configuration of the node's links.
 func (c *Config) wire(info []byte) wire.Config {
-	config := wire.Config{Node: c.Node, Cluster: c.Cluster, About: info, Compression: wire.Compression(c.Compression), CompressAbove: c.CompressAbove, Log: c.Log, Admission: c.Admission, Keys: c.Keys, Plain: c.Plain}
+	config := wire.Config{Node: c.Node, Cluster: c.Cluster, About: info, Compression: wire.Compression(c.Compression), CompressAbove: c.CompressAbove, Log: c.Log, Admission: c.Admission, Keys: c.Keys, NodeKey: c.NodeKey, NodeKeys: c.NodeKeys, Plain: c.Plain}
 	calls := c.Limits.Node
 	if calls == 0 {
 		calls = defaultNodeCalls

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -83,9 +84,7 @@ func (r *resolvedNames) replace(url string, found map[string]resolvedName) {
 	if r.dials == nil {
 		r.dials = make(map[string]resolvedName)
 	}
-	for dial, name := range found {
-		r.dials[dial] = name
-	}
+	maps.Copy(r.dials, found)
 }
 
 // dialConfig returns the URL to dial for an address, and the configuration to dial it with.

@@ -138,6 +138,9 @@ func (m *Mesh) Enter(ctx context.Context) error {
 	if m.config.addressTaken {
 		m.running.Go(m.takeOverAddress)
 	}
+	if m.config.Directory != nil {
+		m.enterDirectory(ctx)
+	}
 	m.awaitCatalogs(ctx)
 	if m.config.bus && m.config.ClientOnly && m.anyPeer() == nil {
 		m.Leave(ctx)
@@ -196,6 +199,9 @@ func (m *Mesh) chooseMembership() error {
 		m.presence = membership.NewPresence(m.hub.Broadcast, membership.PresenceConfig{Keys: m.config.Keys, Cluster: m.config.Cluster, Refusals: m.forged, Observe: m.config.ClientOnly, Log: m.log})
 		m.hub.Hear(m.presence.Receive, m.presence.Interrupted)
 		m.membership = m.presence
+	case m.config.Directory != nil:
+		m.static = membership.NewStatic(nil)
+		m.membership = m.static
 	case m.config.ClientOnly:
 	case len(m.config.Members) > 0:
 		m.static = membership.NewStatic(m.config.Members)

@@ -127,7 +127,7 @@ func (p *Peer) keepLinked(ctx context.Context) {
 			pause, refusals = minRedialPause, 0
 			continue
 		}
-		if connectionRefused(err) {
+		if connectionRefused(err) || m.config.Directory != nil { // which tells where the node is now
 			if refusals++; refusals == refusalsUntilFailed && len(p.Links()) == 0 && m.membership != nil {
 				m.membership.Failed(p.ID)
 			}

@@ -3,11 +3,11 @@
 //
 // # Numbers of fields
 //
-// The fields of a message are numbered in the order of the Go struct, from 1. So a field that is added at the end changes no
-// number of another, while one that is added in between, moved or removed changes those behind it. Callers that were generated
-// before would then misread bytes. To keep such callers working, give Write a [Lock], a list of the numbers that were given out,
-// and store it beside the file: fields keep their numbers then wherever they move to, new ones get numbers that were never
-// used, and the numbers and names of those that went are reserved.
+// The fields of a message have the numbers that package codec/protobuf gives them: those of their tags (`protobuf:"3"`), or the number after that
+// of the field before, from 1. So a field that is added at the end changes no number of another, while one that is added in between, moved or
+// removed changes those behind it, and callers that were generated before would misread bytes. A [Lock], a list of the numbers that were
+// given out, to be stored beside the file, has Write refuse that with the tags that give the fields their numbers back. The
+// numbers of fields that went are reserved.
 //
 // # Types
 //
@@ -24,6 +24,6 @@
 //	null                            google.protobuf.NullValue
 //	may be null                     optional, unless it is a message, which may be missing anyway
 //
-// Inputs and outputs that are no objects become messages with the one field "value"; none becomes
-// google.protobuf.Empty. A stream is an rpc that streams both ways.
+// A type that is an input and an output is one message, as long as its fields are the same both ways. Inputs and outputs that are no objects become messages with the one field "value"; none becomes
+// google.protobuf.Empty. A stream is an rpc that streams both ways, or one way where that is its shape.
 package protofile

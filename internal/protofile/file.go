@@ -3,6 +3,7 @@ package protofile
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -14,17 +15,19 @@ import (
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/protoname"
 	"github.com/sabir-go/sabir/internal/schema"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // Options of Write. The zero value is usable.
 type Options struct {
 	Package   string // of the file, such as "shop.v1"; made of the API's title where it is empty
 	GoPackage string // the option go_package; left out where it is empty
-	Lock      Lock   // keeps the numbers of fields, see Lock; nil numbers by order alone
+	Lock      Lock   // holds the numbers of fields, see Lock; nil compares them with none
 }
 
 // Write writes the file. The same API, options and lock give the same bytes. It adds new fields to o.Lock, so that two calls
-// must not share one at the same time. An error is the writer's, or reports an invalid package name.
+// must not share one at the same time. An error is the writer's, or reports an invalid package name, or each field that has another number
+// than the lock says.
 func Write(w io.Writer, a api.API, o Options) error {
 	a.Actions, o.Package = inPackage(a.Actions, o.Package)
 	o.Package = cmp.Or(o.Package, strings.Join(mapped(protoname.Words(a.Title), strings.ToLower), "_"), "api")
@@ -38,7 +41,12 @@ func Write(w io.Writer, a api.API, o Options) error {
 	f.nameTypes()
 	services := f.services()
 	for _, name := range slices.Sorted(maps.Keys(f.types)) {
-		f.message(f.types[name], a.Types[name])
+		if f.sharedBy(name) == "" {
+			f.message(f.types[name], a.Types[name])
+		}
+	}
+	if err := errors.Join(f.problems...); err != nil {
+		return err
 	}
 	f.head()
 	f.out.WriteString(services)
@@ -88,6 +96,7 @@ type file struct {
 	types    map[string]string // named types with members -> messages
 	imports  map[string]bool
 	messages map[string]string // name -> text
+	problems []error           // of the lock
 }
 
 // nameTypes gives each named type with members its message, the services' names being kept free.
@@ -98,6 +107,11 @@ func (f *file) nameTypes() {
 	for _, name := range slices.Sorted(maps.Keys(f.api.Types)) {
 		if t := f.api.Types[name]; t != nil && len(t.Properties) > 0 {
 			f.types[name] = f.taken.take(protoname.Message(name))
+		}
+	}
+	for name := range f.types {
+		if output := f.sharedBy(name); output != "" {
+			f.types[name] = f.types[output]
 		}
 	}
 }
@@ -116,8 +130,8 @@ func (f *file) head() {
 	comment(b, "", f.api.Title+" "+f.api.Version)
 	comment(b, "", f.api.Description)
 	b.WriteString("//\n")
-	comment(b, "", "Made from Go types; changes here are lost. Fields are numbered in the order of the Go structs, or as the lock of "+
-		"numbers says that was given when this was made. Without a lock only fields added at the end keep the numbers of the others.")
+	comment(b, "", "Made from Go types; changes here are lost. Fields have the numbers of their protobuf tags, or those after that of the "+
+		"field before, so that only fields added at the end leave the numbers of the others as they are.")
 	b.WriteString("\nsyntax = \"proto3\";\n\npackage " + f.options.Package + ";\n\n")
 	for _, path := range slices.Sorted(maps.Keys(f.imports)) {
 		b.WriteString("import " + quote(path) + ";\n")
@@ -139,25 +153,37 @@ func (f *file) services() string {
 	for _, service := range f.serviceNames() {
 		b.WriteString("service " + used.take(service) + " {\n")
 		methods := names{}
+		var rpcs []rpc
 		for i := range actions {
-			if f.serviceName(&actions[i]) == service {
-				f.rpc(&b, &actions[i], methods)
+			if a := &actions[i]; f.serviceName(a) == service {
+				rpcs = append(rpcs, rpc{a, methods.take(protoname.Message(strings.TrimPrefix(a.Name, a.Service+".")))})
 			}
+		}
+		for i, r := range rpcs {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			f.rpc(&b, r, methods)
 		}
 		b.WriteString("}\n\n")
 	}
 	return b.String()
 }
 
-func (f *file) rpc(b *strings.Builder, a *api.Action, methods names) {
-	method := methods.take(protoname.Message(strings.TrimPrefix(a.Name, a.Service+".")))
-	place := protoname.Message(a.Service) + method
-	in, out := f.side(a.In, place+"Input"), f.side(a.Out, place+"Output")
-	if a.Stream {
-		in, out = "stream "+in, "stream "+out
+// rpc is an action under the name that its method has.
+type rpc struct {
+	*api.Action
+	method string
+}
+
+func (f *file) rpc(b *strings.Builder, a rpc, methods names) {
+	place := protoname.Message(a.Service) + a.method
+	in, out := f.seenFrom(methods, f.side(a.In, place+"Input")), f.seenFrom(methods, f.side(a.Out, place+"Output"))
+	if a.Stream && a.Shape != introspect.ServerStream {
+		in = "stream " + in
 	}
-	if len(methods) > 1 {
-		b.WriteByte('\n')
+	if a.Stream && a.Shape != introspect.ClientStream {
+		out = "stream " + out
 	}
 	comment(b, "  ", a.Description)
 	comment(b, "  ", a.Name+": POST "+strings.TrimSuffix(f.api.Prefix, "/")+a.Path)
@@ -167,7 +193,7 @@ func (f *file) rpc(b *strings.Builder, a *api.Action, methods names) {
 	for _, e := range a.Errors {
 		comment(b, "  ", strings.TrimSuffix("Fails with "+e.Name+" ("+e.Code+"): "+e.Description, ": "))
 	}
-	b.WriteString("  rpc " + method + "(" + in + ") returns (" + out + ")")
+	b.WriteString("  rpc " + a.method + "(" + in + ") returns (" + out + ")")
 	var options []string
 	if a.Deprecated {
 		options = append(options, "    option deprecated = true;\n")
@@ -180,6 +206,15 @@ func (f *file) rpc(b *strings.Builder, a *api.Action, methods names) {
 		return
 	}
 	b.WriteString(" {\n" + strings.Join(options, "") + "  }\n")
+}
+
+// seenFrom is the name by which a service with these methods refers to a message. Compilers look a name up among the service's methods
+// first, so that `rpc Get(Get)` would take the method for its own input.
+func (f *file) seenFrom(methods names, message string) string {
+	if methods[message] {
+		return "." + f.options.Package + "." + message
+	}
+	return message
 }
 
 // side is the message of an input or an output: rpcs take nothing else.
@@ -198,7 +233,7 @@ func (f *file) side(s *schema.Schema, place string) string {
 // wrap is a message around a value that is none.
 func (f *file) wrap(place string, s shape) string {
 	name := f.taken.take(protoname.Message(place))
-	f.fields(name, "", []row{{json: "value", shape: s}})
+	f.fields(name, "", []row{{json: "value", shape: s}}, []int32{1})
 	return name
 }
 
@@ -222,15 +257,18 @@ func (f *file) message(name string, s *schema.Schema) {
 		}
 		rows = append(rows, r)
 	}
-	f.fields(name, s.Description, rows)
+	f.fields(name, s.Description, rows, s.Properties.Numbers())
 }
 
-func (f *file) fields(name, says string, rows []row) {
+func (f *file) fields(name, says string, rows []row, numbers []int32) {
 	var keys []string
 	for _, r := range rows {
 		keys = append(keys, r.json)
 	}
-	numbers, gone := f.options.Lock.numbers(name, keys)
+	gone, err := f.options.Lock.take(name, keys, numbers)
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		f.problems = append(f.problems, several.Unwrap()...)
+	}
 	var b strings.Builder
 	comment(&b, "", says)
 	b.WriteString("message " + name + " {\n")

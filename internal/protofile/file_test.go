@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/protofile"
 	"github.com/sabir-go/sabir/internal/schema"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 var update = flag.Bool("update", false, "write the golden file anew")
@@ -204,6 +206,48 @@ func TestActionsAreRPCs(t *testing.T) {
 	}
 }
 
+// Compilers look a name up among the methods of the service first.
+func TestAMessageMayHaveTheNameOfAMethod(t *testing.T) {
+	get := &schema.Schema{Type: schema.Types{"object"}, Properties: schema.Properties{{Name: "id", Schema: &schema.Schema{Type: schema.Types{"string"}}}}}
+	a := api.API{Types: map[string]*schema.Schema{"Get": get}, Actions: []api.Action{
+		{Name: "users.find", Service: "users", In: get, Out: &schema.Schema{Ref: "#/$defs/Get"}}, // stands before the method of that name
+		{Name: "users.get", Service: "users", In: &schema.Schema{Ref: "#/$defs/Get"}, Out: &schema.Schema{Ref: "#/$defs/Get"}}}}
+	for _, name := range []string{"users", "shop.v1"} {
+		methods := compiled(t, write(t, a, protofile.Options{Package: name})).Services().Get(0).Methods()
+		if find, get := methods.ByName("Find"), methods.ByName("Get"); find.Output() != get.Input() || get.Output().Name() != "Get" {
+			t.Errorf("%s: users.find answers %s, users.get takes %s", name, find.Output().FullName(), get.Input().FullName())
+		}
+	}
+}
+
+func TestAStreamGoesTheWaysOfItsShape(t *testing.T) {
+	for shape, want := range map[api.Shape][2]bool{"": {true, true}, introspect.ServerStream: {false, true}, introspect.ClientStream: {true, false}} {
+		a := api.API{Actions: []api.Action{{Name: "s.it", Service: "s", Stream: true, Shape: shape}}}
+		it := compiled(t, write(t, a, protofile.Options{})).Services().Get(0).Methods().Get(0)
+		if got := [2]bool{it.IsStreamingClient(), it.IsStreamingServer()}; got != want {
+			t.Errorf("the shape %q streams from the client and the server: %v", shape, got)
+		}
+	}
+}
+
+func TestATypeThatIsAnInputAndAnOutputIsOneMessage(t *testing.T) {
+	text, number := &schema.Schema{Type: schema.Types{"string"}}, &schema.Schema{Type: schema.Types{"integer"}}
+	object := func(required []string, p ...schema.Property) *schema.Schema {
+		return &schema.Schema{Type: schema.Types{"object"}, Properties: p, Required: required}
+	}
+	a := api.API{Types: map[string]*schema.Schema{
+		"Same":      object([]string{"a"}, schema.Property{Name: "a", Schema: text}, schema.Property{Name: "in", Schema: &schema.Schema{Ref: "#/$defs/Same"}}),
+		"SameInput": object(nil, schema.Property{Name: "a", Schema: text}, schema.Property{Name: "in", Schema: &schema.Schema{Ref: "#/$defs/SameInput"}}),
+		"Not":       object(nil, schema.Property{Name: "a", Schema: text}),
+		"NotInput":  object(nil, schema.Property{Name: "a", Schema: number}),
+	}, Actions: []api.Action{{Name: "s.it", Service: "s", In: &schema.Schema{Ref: "#/$defs/SameInput"}, Out: &schema.Schema{Ref: "#/$defs/Same"}}}}
+	file := compiled(t, write(t, a, protofile.Options{}))
+	it := file.Services().Get(0).Methods().Get(0)
+	if it.Input() != it.Output() || file.Messages().ByName("SameInput") != nil || file.Messages().ByName("NotInput") == nil {
+		t.Errorf("the method takes %s and answers %s", it.Input().FullName(), it.Output().FullName())
+	}
+}
+
 func TestFieldsHaveTheUsualNamesInJSONAndAreKeptApart(t *testing.T) {
 	names := []string{"userID", "user_id", "user-id", "HTTPPort", "x", "2nd", "größe", "_", "message", "reserved", "$ref"}
 	want := []string{"userId", "userId2", "userId3", "httpPort", "x", "x2nd", "grE", "x2", "message", "reserved", "ref"}
@@ -220,25 +264,59 @@ func TestFieldsHaveTheUsualNamesInJSONAndAreKeptApart(t *testing.T) {
 	}
 }
 
-func TestLockKeepsNumbers(t *testing.T) {
-	text := &schema.Schema{Type: schema.Types{"string"}}
-	message := func(names ...string) api.API {
-		var p schema.Properties
-		for _, name := range names {
-			p = append(p, schema.Property{Name: name, Schema: text})
-		}
-		return api.API{Types: map[string]*schema.Schema{"T": {Type: schema.Types{"object"}, Properties: p}}}
+// message is an API with one message of texts: "name" or "name=number" of its tag.
+func message(fields ...string) api.API {
+	var p schema.Properties
+	for _, field := range fields {
+		name, number, _ := strings.Cut(field, "=")
+		n, _ := strconv.Atoi(number)
+		p = append(p, schema.Property{Name: name, Schema: &schema.Schema{Type: schema.Types{"string"}, FieldNumber: n}})
 	}
-	lock := protofile.Lock{}
-	write(t, message("a", "b", "c"), protofile.Options{Lock: lock})
-	m := compiled(t, write(t, message("new", "c", "a"), protofile.Options{Lock: lock})).Messages().ByName("T")
-	for name, want := range map[protoreflect.Name]protoreflect.FieldNumber{"a": 1, "c": 3, "new": 4} {
+	return api.API{Types: map[string]*schema.Schema{"T": {Type: schema.Types{"object"}, Properties: p}}}
+}
+
+func TestFieldsHaveTheNumbersOfTheirTagsOrTheOneBehindThatBefore(t *testing.T) {
+	m := compiled(t, write(t, message("a", "b=7", "c"), protofile.Options{})).Messages().ByName("T")
+	for name, want := range map[protoreflect.Name]protoreflect.FieldNumber{"a": 1, "b": 7, "c": 8} {
 		if got := m.Fields().ByName(name).Number(); got != want {
 			t.Errorf("%s has the number %d, want %d", name, got, want)
 		}
 	}
-	if !m.ReservedRanges().Has(2) {
-		t.Error("the number of b, which went, is not reserved")
+}
+
+func TestALockRefusesOtherNumbersThanItHas(t *testing.T) {
+	lock := protofile.Lock{}
+	write(t, message("a", "b", "c"), protofile.Options{Lock: lock})
+	for _, c := range []struct {
+		fields []string
+		want   []string // "" for none
+	}{
+		{[]string{"a", "b", "c", "d"}, nil},
+		{[]string{"a", "new=4", "b=2", "c"}, nil},
+		{[]string{"a", "c=3"}, nil},
+		{[]string{"a", "c", "b"}, []string{"the field c of T has number 2, and had 3: give it the tag `protobuf:\"3\"`", "the field b of T has number 3, and had 2: give it the tag `protobuf:\"2\"`"}},
+		{[]string{"a", "new", "b=2", "c"}, []string{"the field new of T has number 2, which is that of b: give it the tag `protobuf:\"4\"`"}},
+		{[]string{"a=5", "b=2", "c"}, []string{"the field a of T has number 5, and had 1: give it the tag `protobuf:\"1\"`"}},
+	} {
+		var got []string
+		for _, problem := range lock.Check(message(c.fields...)) {
+			got = append(got, problem.Error())
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v: %q, want %q", c.fields, got, c.want)
+		}
+	}
+	if err := protofile.Write(&bytes.Buffer{}, message("b"), protofile.Options{Lock: lock}); err == nil {
+		t.Error("a file with another number was written")
+	}
+}
+
+func TestALockReservesTheNumbersOfFieldsThatWent(t *testing.T) {
+	lock := protofile.Lock{}
+	write(t, message("a", "b", "c"), protofile.Options{Lock: lock})
+	m := compiled(t, write(t, message("a", "c=3", "new"), protofile.Options{Lock: lock})).Messages().ByName("T")
+	if !m.ReservedRanges().Has(2) || m.Fields().ByName("new").Number() != 4 {
+		t.Errorf("%v", m)
 	}
 	kept, err := json.Marshal(lock)
 	if err != nil {
@@ -246,14 +324,6 @@ func TestLockKeepsNumbers(t *testing.T) {
 	}
 	if want := `{"T":{"a":1,"b":2,"c":3,"new":4}}`; string(kept) != want {
 		t.Errorf("the lock is %s, want %s", kept, want)
-	}
-}
-
-func TestLockLeavesOutNumbersOfProtocolBuffers(t *testing.T) {
-	a := api.API{Types: map[string]*schema.Schema{"T": {Type: schema.Types{"object"}, Properties: schema.Properties{{Name: "a", Schema: &schema.Schema{}}}}}}
-	m := compiled(t, write(t, a, protofile.Options{Lock: protofile.Lock{"T": {"gone": 18999}}})).Messages().ByName("T")
-	if n := m.Fields().ByName("a").Number(); n != 20000 {
-		t.Errorf("the number behind 18999 is %d, want 20000", n)
 	}
 }
 

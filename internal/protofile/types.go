@@ -67,7 +67,7 @@ func (f *file) bare(s *schema.Schema, place string) shape {
 		}
 		return shape{name: valueType} // a type of no members, or one that is not there
 	}
-	kinds := slices.DeleteFunc(slices.Clone(s.Type), func(t string) bool { return t == "null" })
+	kinds := withoutNull(s.Type)
 	if len(kinds) != 1 {
 		if len(s.Type) == 1 {
 			return shape{name: nullType}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sabir-go/sabir/internal/tag"
@@ -14,6 +15,7 @@ import (
 func (b *builder) annotate(s *Schema, m member) error {
 	s.Description = strings.TrimSpace(m.Tag.Get("doc"))
 	s.Deprecated = m.Tag.Get("deprecated") == "true"
+	s.FieldNumber, _ = strconv.Atoi(m.Tag.Get("protobuf")) // what is no number is refused by codec/protobuf
 	if !m.skipped {
 		s.Tag = m.Tag.Get("validate")
 	}

@@ -39,6 +39,20 @@ func (p Properties) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
+// Numbers are those of the members as fields of Protocol Buffers, as package codec/protobuf gives them: that of the tag, or the one after that of the
+// member before.
+func (p Properties) Numbers() []int32 {
+	numbers := make([]int32, 0, len(p))
+	last := 0
+	for i := range p {
+		if last++; p[i].Schema.FieldNumber != 0 {
+			last = p[i].Schema.FieldNumber
+		}
+		numbers = append(numbers, int32(last))
+	}
+	return numbers
+}
+
 // Get is the schema of the member called name; nil for none.
 func (p Properties) Get(name string) *Schema {
 	for i := range p {
@@ -242,6 +256,10 @@ func (r *reader) keyword(s *Schema, name string, depth int) {
 		s.Rules = r.texts()
 	case "x-validate":
 		s.Tag = r.text()
+	case "x-protobuf":
+		if n := r.whole(); n != nil {
+			s.FieldNumber = *n
+		}
 	case "x-go-type":
 		s.GoType = r.text()
 	default:

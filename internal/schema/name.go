@@ -14,7 +14,7 @@ func (s *Set) nameFor(t reflect.Type) string {
 		return s.claim(name)
 	}
 	path := strings.Split(t.PkgPath(), "/")
-	for i := len(path) - 1; i >= 0; i-- {
+	for i := len(path) - 1; i >= 0; i-- { //nolint:modernize // what is needed is the index
 		full := identifier(strings.Join(path[i:], ".")) + "." + name
 		if !s.taken[full] {
 			return s.claim(full)

@@ -47,6 +47,8 @@ type Schema struct {
 	// Tag is the whole `validate` tag of a member, for programs that check values as package validate does: in its order, with
 	// its names of rules.
 	Tag string `json:"x-validate,omitempty"`
+	// FieldNumber is the number of a member in its `protobuf` tag; 0 for none. See Properties.Numbers.
+	FieldNumber int `json:"x-protobuf,omitempty"`
 	// GoType is the full name of the named Go type, for listings.
 	GoType string `json:"x-go-type,omitempty"`
 }

@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/sabir-go/sabir/internal/tag"
 )
@@ -193,7 +194,7 @@ func (b *builder) orNull(v value) *Schema {
 	case s.Ref != "", s.AnyOf != nil, s.AllOf != nil, s.Not != nil:
 		return &Schema{AnyOf: []Schema{*s, {Type: Types{"null"}}}}
 	}
-	s.Type = append(s.Type[:len(s.Type):len(s.Type)], "null")
+	s.Type = append(slices.Clip(s.Type), "null")
 	if s.Const != nil {
 		s.Enum, s.Const = []any{s.Const}, nil
 	}

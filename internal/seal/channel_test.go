@@ -18,7 +18,7 @@ const testKey = "0123456789abcdef0123456789abcdef"
 func meet(t testing.TB, suites []Suite) (dialled, accepted *Channel) {
 	t.Helper()
 	keys := NewKeys(testKey)
-	message, offer, err := keys.Offer(rand.Reader, suites, []byte("prologue"), []byte("hello"))
+	message, offer, err := keys.Offer(rand.Reader, suites, []byte("prologue"), func([]byte) []byte { return []byte("hello") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestKeysDoNotShowInWhatIsPrinted(t *testing.T) {
 
 // FuzzAnswer holds that no message of somebody without the key is answered.
 func FuzzAnswer(f *testing.F) {
-	message, _, _ := NewKeys(testKey).Offer(rand.Reader, []Suite{AESGCM, ChaChaPoly}, nil, []byte("hello"))
+	message, _, _ := NewKeys(testKey).Offer(rand.Reader, []Suite{AESGCM, ChaChaPoly}, nil, func([]byte) []byte { return []byte("hello") })
 	f.Add(message)
 	f.Add([]byte{255, 1, 0, 0, 2, 255, 255})
 	keys := NewKeys("nobody who fuzzes has this key..", "nor this one, which is the other")

@@ -2,6 +2,7 @@ package seal
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -18,6 +19,8 @@ const pskPurpose = "sabir link 3"
 
 // Offer is the dialling side of a handshake that was begun.
 type Offer struct {
+	// Tie, once Finish was called, is the [Answer.OwnTie] of the other side.
+	Tie   []byte
 	parts []part
 }
 
@@ -33,18 +36,26 @@ type part struct {
 }
 
 // Offer begins a handshake: its message has an offer for each key and each suite, of which the other side takes one. Both sides
-// must give the same prologue. payload goes with each offer, sealed by the key alone: whoever learns that later can read it.
-// random is crypto/rand.Reader, but for test vectors.
-func (k Keys) Offer(random io.Reader, suites []Suite, prologue, payload []byte) (message []byte, o *Offer, err error) {
+// must give the same prologue. The payload of an offer, nil for none, is made from its tie: 32 bytes that belong to this offer and its
+// maker alone, for a signature. It is sealed by the key alone: whoever learns that later can read it. random is crypto/rand.Reader, but
+// for test vectors.
+func (k Keys) Offer(random io.Reader, suites []Suite, prologue []byte, payload func(tie []byte) []byte) (message []byte, o *Offer, err error) {
 	o = &Offer{}
 	psks := k.Derive(pskPurpose)
 	count := len(psks) * len(suites)
 	for _, psk := range psks {
 		for _, suite := range suites {
-			p := part{suite: suite, config: configOf(suite, psk, prologue, count, len(o.parts)), payload: payload}
+			p := part{suite: suite, config: configOf(suite, psk, prologue, count, len(o.parts))}
 			p.config.Initiator = true
 			if _, err := io.ReadFull(random, p.seed[:]); err != nil {
 				return nil, nil, err
+			}
+			if payload != nil {
+				pair, err := noise.DH25519.GenerateKeypair(bytes.NewReader(p.seed[:]))
+				if err != nil {
+					return nil, nil, err
+				}
+				p.payload = payload(tieOf(p.config.Prologue, pair.Public))
 			}
 			o.parts = append(o.parts, p)
 		}
@@ -83,16 +94,27 @@ func configOf(suite Suite, psk, prologue []byte, count, index int) noise.Config 
 		Prologue: append(bytes.Clone(prologue), byte(count), byte(index))}
 }
 
+// ephemeralSize is the number of bytes of a Diffie-Hellman key, with which the first message begins.
+const ephemeralSize = 32
+
+// tieOf ties a text to an offer, by its ephemeral key or by all of its first message. Nobody but its maker can go on with the offer, for
+// that takes the private half of the key; and there is no other with this tie, for both nonces are in the prologue.
+func tieOf(prologue, message []byte) []byte {
+	tie := sha256.Sum256(append(bytes.Clone(prologue), message...))
+	return tie[:]
+}
+
 // Finish reads the other side's reply. After an error, which is [ErrKey], another message can be tried: a forged one leaves no trace.
 func (o *Offer) Finish(message []byte) (payload []byte, c *Channel, err error) {
 	if len(message) == 0 || int(message[0]) >= len(o.parts) {
 		return nil, nil, ErrKey
 	}
 	p := &o.parts[message[0]]
-	state, _, err := p.begin()
+	state, first, err := p.begin()
 	if err != nil {
 		return nil, nil, err
 	}
+	o.Tie = tieOf(p.config.Prologue, first)
 	payload, out, in, err := state.ReadMessage(nil, message[1:])
 	if err != nil {
 		return nil, nil, ErrKey
@@ -102,6 +124,10 @@ func (o *Offer) Finish(message []byte) (payload []byte, c *Channel, err error) {
 
 // Answer is the accepting side of a handshake that has read an offer.
 type Answer struct {
+	// Tie belongs to the offer, as the payload of the offer was made from it; OwnTie to this side's reply, which nobody but the maker of the
+	// offer can read.
+	Tie, OwnTie []byte
+
 	state *noise.HandshakeState
 	suite Suite
 	index byte
@@ -136,7 +162,7 @@ func (k Keys) Answer(random io.Reader, suites []Suite, prologue, message []byte)
 				return nil, nil, err
 			}
 			if payload, _, _, err := state.ReadMessage(nil, first); err == nil {
-				return &Answer{state: state, suite: suite, index: i}, payload, nil
+				return &Answer{Tie: tieOf(config.Prologue, first[:ephemeralSize]), OwnTie: tieOf(config.Prologue, first), state: state, suite: suite, index: i}, payload, nil
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ func nothing(s suite, t *testing.T) {
 func roundTrip(s suite, t *testing.T) {
 	st, kind := s.open(t), "suite.trip"
 	revision := uint64(0)
-	for _, state := range []string{"one", "", "\x00\r\n\xff", strings.Repeat("x", 300_000), "five"} {
+	for _, state := range []string{"one", "", "\x00\r\n\xff", strings.Repeat("x", cmp.Or(s.Largest, 300_000)), "five"} {
 		revision = save(t, st, kind, "k", state, revision)
 		want(t, st, kind, "k", state, revision)
 	}
@@ -160,7 +161,7 @@ func hostile(s suite, t *testing.T) {
 	a, b := s.open(t), s.open(t)
 	revisions := make(map[string]uint64)
 	state := func(kind, key string) string { return kind + "|" + key }
-	kinds := []string{"suite.keys", "suite.keys.a", "suite.keys-a", strings.Repeat("k", store.MaxKind)}
+	kinds := []string{"suite.keys", "suite.keys.a", "suite.keys-a", "suite.-keys", strings.Repeat("k", store.MaxKind)}
 	for _, kind := range kinds {
 		for _, key := range Hostile {
 			revisions[state(kind, key)] = save(t, a, kind, key, state(kind, key), 0)

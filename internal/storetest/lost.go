@@ -29,7 +29,7 @@ func appears(t *testing.T, st store.Store, kind, key string, not uint64) store.E
 }
 
 func lostAnswer(s suite, t *testing.T) {
-	l := newLine(t, s.Broker.Addr())
+	l := s.line(t)
 	author, other := s.over(t, l), s.open(t)
 	kind := "suite.lost"
 	save(t, other, kind, "warm", "x", 0) // a driver may have to teach the broker first
@@ -59,7 +59,7 @@ func lostAnswer(s suite, t *testing.T) {
 }
 
 func lostDelete(s suite, t *testing.T) {
-	l := newLine(t, s.Broker.Addr())
+	l := s.line(t)
 	author, other := s.over(t, l), s.open(t)
 	kind := "suite.lostdelete"
 	revision := save(t, author, kind, "k", "x", 0)
@@ -75,7 +75,7 @@ func lostDelete(s suite, t *testing.T) {
 }
 
 func lostAndFenced(s suite, t *testing.T) {
-	l := newLine(t, s.Broker.Addr())
+	l := s.line(t)
 	author, other := s.over(t, l), s.open(t)
 	kind := "suite.both"
 	revision := save(t, author, kind, "k", "before", 0)
@@ -125,7 +125,7 @@ func settled(t *testing.T, author store.Store, kind, key string) (entry store.En
 }
 
 func lateSave(s suite, t *testing.T) {
-	l := newLine(t, s.Broker.Addr())
+	l := s.line(t)
 	author, other := s.over(t, l), s.open(t)
 	kind := "suite.late"
 	revision := save(t, author, kind, "k", "before", 0)
@@ -146,7 +146,7 @@ func lateSave(s suite, t *testing.T) {
 }
 
 func lateFirstSave(s suite, t *testing.T) {
-	l := newLine(t, s.Broker.Addr())
+	l := s.line(t)
 	author, other := s.over(t, l), s.open(t)
 	kind := "suite.latefirst"
 	look := l.disturb(hold, kind)
@@ -176,7 +176,7 @@ func lateFirstSave(s suite, t *testing.T) {
 // lateAndDeleted tests a save that arrives after another author saved and deleted the grain. The first author never loads
 // again, as if its process had ended.
 func lateAndDeleted(s suite, t *testing.T) {
-	l := newLine(t, s.Broker.Addr())
+	l := s.line(t)
 	author, other := s.over(t, l), s.open(t)
 	kind := "suite.latedeleted"
 	unknown(t, l, "too-late-a-state", func(ctx context.Context) error {
@@ -192,7 +192,7 @@ func lateAndDeleted(s suite, t *testing.T) {
 }
 
 func lateDelete(s suite, t *testing.T) {
-	l := newLine(t, s.Broker.Addr())
+	l := s.line(t)
 	author, other := s.over(t, l), s.open(t)
 	kind, key := "suite.latedelete", "the-late-key"
 	revision := save(t, author, kind, key, "before", 0)
@@ -206,7 +206,7 @@ func lateDelete(s suite, t *testing.T) {
 }
 
 func unknownAndDone(s suite, t *testing.T) {
-	l := newLine(t, s.Broker.Addr())
+	l := s.line(t)
 	author, other := s.over(t, l), s.open(t)
 	kind := "suite.done"
 	revision := save(t, author, kind, "k", "before", 0)

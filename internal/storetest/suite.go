@@ -20,6 +20,11 @@ type Setup struct {
 	Address string
 	// Broker is the process that listens at Address. If it is nil, the tests that disturb it are skipped.
 	Broker *brokers.Server
+	// Line has the tests run that lose and delay what is on its way to Address, also without a Broker. They need a connection that is not
+	// encrypted.
+	Line bool
+	// Largest is the number of bytes that a state may have. Default: 300,000.
+	Largest int
 }
 
 // Run runs all tests. The store may hold other grains; those of kinds that begin with "suite" are the suite's.
@@ -44,7 +49,7 @@ func Run(t *testing.T, setup Setup) {
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(s, t) })
 	}
-	if setup.Broker == nil {
+	if setup.Broker == nil && !setup.Line {
 		return
 	}
 	for _, test := range []struct {
@@ -59,6 +64,16 @@ func Run(t *testing.T, setup Setup) {
 		{"a first save that arrives late does not bring back what was deleted", lateAndDeleted},
 		{"a delete of unknown outcome that arrives late is refused", lateDelete},
 		{"a save of unknown outcome that was done is loaded", unknownAndDone},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(s, t) })
+	}
+	if setup.Broker == nil {
+		return
+	}
+	for _, test := range []struct {
+		name string
+		run  func(suite, *testing.T)
+	}{
 		{"operations on a broker that is silent end with their context", silent},
 		{"closing ends what waits for the broker", closeWhileWaiting},
 		{"a broker that is gone is unreachable and nothing was done", unreachable},
@@ -91,6 +106,16 @@ func open(t testing.TB, address string, config store.Config) store.Store {
 }
 
 func (s suite) open(t testing.TB) store.Store { return open(t, s.Address, quiet()) }
+
+// line is a way to the store that can be disturbed.
+func (s suite) line(t *testing.T) *line {
+	t.Helper()
+	at, err := url.Parse(s.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newLine(t, at.Host)
+}
 
 // over is a store whose connection goes over a line.
 func (s suite) over(t testing.TB, l *line) store.Store {

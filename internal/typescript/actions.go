@@ -6,6 +6,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/schema"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // writeErrors writes an interface for every declared error.
@@ -122,6 +123,10 @@ func (m *module) signature(a *action) string {
 		return ": UploadAction<" + a.outType() + ", " + fails + ">"
 	case a.Stream && isFile(a.Out):
 		return ": DownloadAction<" + a.inType() + ", " + fails + ">"
+	case a.Shape == introspect.ServerStream:
+		return ": ServerStreamAction<" + a.inType() + ", " + a.outType() + ", " + fails + ">"
+	case a.Shape == introspect.ClientStream:
+		return ": ClientStreamAction<" + a.inType() + ", " + a.outType() + ", " + fails + ">"
 	case a.Stream:
 		return ": StreamAction<" + a.inType() + ", " + a.outType() + ", " + fails + ">"
 	}
@@ -152,8 +157,92 @@ func (m *module) mayBeLeftOut(s *schema.Schema) bool {
 	return s != nil && slices.Contains(s.Type, "object") && len(s.Required) == 0
 }
 
-// making is the expression that makes an action's function.
-func (m *module) making(a *action) string {
+// function is one of the functions that call an action.
+type function struct {
+	member string // its name as a member of the client's: "all", "from", "open"; "" for the action itself
+	params params // behind the client
+	result string
+	calls  string // the function of the runtime; "" for pages
+	more   string // what that takes behind the action's description
+}
+
+func (f *function) suffix() string {
+	if f.member == "" {
+		return ""
+	}
+	return strings.ToUpper(f.member[:1]) + f.member[1:]
+}
+
+// functionsOf are the functions that call an action: the first is the action itself.
+func (m *module) functionsOf(a *action) []function {
+	options := func(t string) param { return param{"options?", t} }
+	values := param{"values", "Iterable<" + a.inType() + "> | AsyncIterable<" + a.inType() + ">"}
+	types := "<" + a.outType() + ", " + a.pascal + "Error>"
+	in := param{"input", a.inType()}
+	if a.In == nil || m.mayBeLeftOut(a.In) || a.Stream && a.Shape != introspect.ServerStream {
+		in.name = "input?"
+	}
+	body := params{{"body", "UploadBody"}, options("UploadOptions")}
+	switch {
+	case a.Stream && isFile(a.In) && isFile(a.Out):
+		return []function{{params: body, result: "Call<Response, " + a.pascal + "Error>", calls: "upload", more: `"file", body, options`}}
+	case a.Stream && isFile(a.In):
+		return []function{{params: body, result: "Call" + types, calls: "upload", more: `"value", body, options`}}
+	case a.Stream && isFile(a.Out):
+		return []function{{params: params{in, options("CallOptions")}, result: "Call<Response, " + a.pascal + "Error>", calls: "download", more: "input, options"}}
+	case a.Shape == introspect.ClientStream:
+		return []function{{params: params{values, options("CallOptions")}, result: "Call" + types, calls: "clientStream", more: "values, options"}}
+	case a.Stream:
+		one := function{params: params{in, options("StreamOptions")}, result: "Stream" + types, calls: "stream", more: "input, options"}
+		if a.Shape == introspect.ServerStream {
+			return []function{one}
+		}
+		duplex := "Duplex<" + a.inType() + ", " + strings.TrimPrefix(types, "<")
+		return []function{one,
+			{member: "from", params: params{values, options(`Omit<StreamOptions, "reconnect">`)}, result: "Stream" + types, calls: "streamFrom", more: "values, options"},
+			{member: "open", params: params{options(`Pick<CallOptions, "signal" | "timeout">`)}, result: duplex, calls: "new Socket", more: "options"}}
+	}
+	one := function{params: params{in, options("CallOptions")}, result: "Call" + types, calls: "call", more: "input, options"}
+	switch {
+	case a.In == nil:
+		one.params, one.more = one.params[1:], "undefined, options"
+	case m.api.Pages(&a.Action):
+		return []function{one, {member: "all", params: one.params, result: "AsyncIterable<" + a.outType() + `["items"][number]>`}}
+	}
+	return []function{one}
+}
+
+// writeFunctions writes the functions that call the actions, each of which a bundler can leave out.
+func (m *module) writeFunctions() {
+	for _, a := range m.actions {
+		all := m.functionsOf(a)
+		description := m.described(a)
+		if len(all) > 1 && all[1].calls != "" {
+			m.printf("\n")
+			m.function(a.camel+"Action", nil, "Action", "return "+description+";")
+			description = a.camel + "Action()"
+		}
+		for _, f := range all {
+			m.printf("\n")
+			body := "return " + f.calls + "(client, " + description + ", " + f.more + ");"
+			switch f.member {
+			case "":
+				m.comment("", a.Description, m.remarks(a), deprecated(a.Deprecated))
+			case "all":
+				m.comment("", "The items of this page of "+a.Name+" and of all behind it, each asked for when it is reached. Errors are thrown.")
+				body = "return pages((next) => " + a.camel + "(client, next, options), input);"
+			case "from":
+				m.comment("", "Sends "+a.Name+" many values, then gives what comes back. Browsers read all of them before they send.")
+			case "open":
+				m.comment("", "Opens "+a.Name+" with values both ways at once.")
+			}
+			m.function("export "+a.camel+f.suffix(), append(params{{"client", "ClientOptions"}}, f.params...), f.result, body)
+		}
+	}
+}
+
+// described is the expression that describes an action to the runtime.
+func (m *module) described(a *action) string {
 	var parts []string
 	add := func(name, value string) { parts = append(parts, name+": "+value) }
 	add("name", quote(a.Name))
@@ -171,10 +260,23 @@ func (m *module) making(a *action) string {
 		if len(params) > 0 {
 			list = "[" + strings.Join(params, ", ") + "]"
 		}
-		add("get", "{ pattern: "+quote(m.api.Prefix+a.get.Pattern)+", params: "+list+" }")
+		add("get", "getOf("+quote(m.api.Prefix+a.get.Pattern)+", "+list+")")
 	}
 	if a.Idempotent {
 		add("idempotent", "true")
+	}
+	switch {
+	case m.any(a.In, isRich):
+		add("write", "exact")
+	case m.any(a.In, isWhole):
+		add("write", "whole")
+	}
+	roundable := m.any(a.Out, isRounded)
+	for _, e := range a.errors {
+		roundable = roundable || m.any(e.Data, isRounded)
+	}
+	if roundable {
+		add("parse", "parseJSON")
 	}
 	if a.Out != nil && !(a.Stream && isFile(a.Out)) {
 		read := m.reader(a.Out)
@@ -194,20 +296,43 @@ func (m *module) making(a *action) string {
 		}
 		add("errors", "{ "+strings.Join(errors, ", ")+" }")
 	}
-	described := "{ " + strings.Join(parts, ", ") + " }"
-	switch {
-	case a.Stream && isFile(a.In) && isFile(a.Out):
-		return "upload(c, " + described + `, "file")`
-	case a.Stream && isFile(a.In):
-		return "upload(c, " + described + `, "value")`
-	case a.Stream && isFile(a.Out):
-		return "download(c, " + described + ")"
-	case a.Stream:
-		return "stream(c, " + described + ")"
-	case a.In == nil:
-		return "bare(c, " + described + ")"
-	case m.api.Pages(&a.Action):
-		return "paged(c, " + described + ")"
-	}
-	return "unary(c, " + described + ")"
+	return "{ " + strings.Join(parts, ", ") + " }"
 }
+
+// any reports whether a schema, or a part of it, or a type that it refers to, has a property.
+func (m *module) any(s *schema.Schema, has func(*schema.Schema) bool) bool {
+	seen := map[string]bool{}
+	var in func(s *schema.Schema) bool
+	in = func(s *schema.Schema) bool {
+		if s == nil {
+			return false
+		}
+		if s.Ref != "" {
+			if seen[s.Ref] {
+				return false
+			}
+			seen[s.Ref] = true
+			t, err := m.lookup(s.Ref)
+			return err == nil && in(t.schema)
+		}
+		return has(s) || slices.ContainsFunc(parts(s), in)
+	}
+	return in(s)
+}
+
+// isAnything reports whether a schema says nothing of its values' types, so that they may be of all.
+func isAnything(s *schema.Schema) bool {
+	return len(s.Type)+len(s.AnyOf)+len(s.AllOf)+len(s.Enum) == 0 && s.Const == nil || s.Items == nil && slices.Contains(s.Type, "array")
+}
+
+// isRounded reports whether JSON.parse rounds values of a schema that have to be exact.
+func isRounded(s *schema.Schema) bool {
+	return isAnything(s) || slices.Contains(s.Type, "integer") && isBig(s)
+}
+
+// isRich reports whether JSON.stringify writes values of a schema otherwise than the server reads them, or not at all.
+func isRich(s *schema.Schema) bool {
+	return isRounded(s) || s.ContentEncoding == "base64" || s.Format == "date-time" || slices.Contains(s.Type, "number")
+}
+
+func isWhole(s *schema.Schema) bool { return slices.Contains(s.Type, "integer") }

@@ -19,8 +19,8 @@ func (m *module) writeChecks() {
 		if !t.used[input] {
 			continue
 		}
-		m.printf("\nfunction check%s(value: any, at: At, found: FieldError[]): boolean {\n", t.name[input])
-		m.printf("  return %s(value, at, found);\n}\n", m.checkOf(t.schema, "  "))
+		m.printf("\n")
+		m.function("check"+t.name[input], params{{"value", "any"}, {"at", "At"}, {"found", "FieldError[]"}}, "boolean", "return "+m.checkOf(t.schema, "  ")+"(value, at, found);")
 	}
 	var checked []*action
 	for _, a := range m.actions {
@@ -36,14 +36,19 @@ func (m *module) writeChecks() {
 		}
 		m.printf("\n")
 		m.comment("", "The fields of an input of "+a.Name+" that break rules, as the server would list them.")
-		m.printf("export function validate%s(input: unknown): FieldError[] {\n", a.pascal)
-		m.printf("  return validated(%s, input);\n}\n", check)
+		m.function("export validate"+a.pascal, params{{"input", "unknown"}}, "FieldError[]", "return validated("+check+", input);")
 	}
-	m.printf("\n/** For the option `validate` of createClient. */\nexport const validators: Validators = {\n")
+	m.printf("\n")
+	m.comment("", "For the option `validate` of createClient.")
+	if m.form == declarationForm {
+		m.printf("export declare const validators: Validators;\n")
+		return
+	}
+	m.printf("export const validators%s = /* @__PURE__ */ validating({\n", m.typed(": Validators"))
 	for _, a := range checked {
 		m.printf("  %s: validate%s,\n", key(a.Name), a.pascal)
 	}
-	m.printf("};\n")
+	m.printf("});\n")
 }
 
 // checkOf is the expression for the check of a schema's values that are there.
@@ -217,10 +222,10 @@ func (m *module) ruleChecks(s *schema.Schema, indent string) []string {
 	number("max", s.Maximum, most)
 	number("lt", s.ExclusiveMaximum, "")
 	if s.Const != nil && s.Ref == "" {
-		add("eq(" + literal(s.Const, s) + ")")
+		add("eq(" + literal(s.Const, isBig(s)) + ")")
 	}
 	if s.Not != nil && s.Not.Const != nil {
-		add("ne(" + literal(s.Not.Const, s) + ")")
+		add("ne(" + literal(s.Not.Const, isBig(s)) + ")")
 	}
 	if len(s.Enum) > 0 {
 		add(oneOf(s))
@@ -293,7 +298,7 @@ func oneOf(s *schema.Schema) string {
 		if value == nil {
 			continue
 		}
-		l := literal(value, s)
+		l := literal(value, isBig(s))
 		values = append(values, l)
 		text, ok := value.(string)
 		switch {

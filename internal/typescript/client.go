@@ -1,6 +1,7 @@
 package typescript
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -101,49 +102,85 @@ func (m *module) remarks(a *action) string {
 	return "(" + strings.Join(list, "; ") + ")"
 }
 
-// writeClient writes createClient and the table of all actions.
+// writeClient writes createClient, which binds the functions of all actions to one client.
 func (m *module) writeClient() {
-	m.printf("\n/** Makes a client. It holds no connection and need not be closed. */\n")
-	m.printf("export function createClient(options: ClientOptions): Api {\n")
-	if m.api.Batch != "" {
-		m.printf("  return bind(options.batch ? { options, queue: new Queue(options, %s, true) } : { options });\n}\n", quote(m.api.Prefix+m.api.Batch))
+	if m.api.Batch == "" {
+		m.printf("\n")
+		m.comment("", "Makes a client of all actions. It holds no connection and need not be closed.")
+		m.function("export createClient", params{{"options", "ClientOptions"}}, "Api", "return bind(options);")
 	} else {
-		m.printf("  return bind({ options });\n}\n")
+		if m.form != scriptForm {
+			m.printf(apiOptions)
+		}
+		m.printf("\n")
+		m.comment("", "Makes a client of all actions. It holds no connection and need not be closed.")
+		queue := "new Queue(%s, " + quote(m.api.Prefix+m.api.Batch) + ", %v)"
+		m.function("export createClient", params{{"options", "ApiOptions"}}, "Api",
+			"return bind({ ...options, queue: options.batch ? "+fmt.Sprintf(queue, "options", true)+" : undefined });")
+		m.printf("\n")
+		m.function("batchOf", params{{"c", "Connection"}}, "any", "const queue = "+fmt.Sprintf(queue, "c", false)+";",
+			"return { ...bind({ ...c, queue }), $send: () => queue.send() };")
 	}
-	m.printf("\nfunction bind(c: Connection): any {\n  return ")
-	m.writeMembers(m.spaces(), "  ")
-	m.printf(";\n}\n")
-	if m.api.Batch != "" {
-		m.printf("\nfunction batchOf(c: Connection): any {\n  const queue = new Queue(c.options, %s, false);\n", quote(m.api.Prefix+m.api.Batch))
-		m.printf("  return { ...bind({ ...c, queue }), $send: () => queue.send() };\n}\n")
+	if m.api.Events != nil {
+		m.printf("\n")
+		m.function("eventsOf", params{{"c", "ClientOptions"}, {"topics", "readonly string[]"}, {"options?", "StreamOptions"}}, "any",
+			"return listen(c, "+quote(m.api.Prefix+m.api.Events.Path)+", topics, options);")
 	}
+	m.printf("\n")
+	var b strings.Builder
+	m.members(&b, m.spaces(), "  ")
+	m.function("bind", params{{"c", "Connection"}}, "any", "return "+b.String()+";")
 }
 
-func (m *module) writeMembers(s *space, indent string) {
+const apiOptions = `
+/** What createClient takes. */
+export interface ApiOptions extends ClientOptions {
+  /**
+   * Sends calls that are made in the same microtask as one request. A call with headers of its own goes alone. Cookies are set as
+   * if the calls had been made one after the other; a call that may be tried again goes alone then.
+   */
+  batch?: boolean;
+}
+`
+
+// members writes the object of a namespace.
+func (m *module) members(b *strings.Builder, s *space, indent string) {
 	inner := indent + "  "
-	m.printf("{\n")
+	b.WriteString("{\n")
 	for _, part := range s.members() {
 		one := s.inner[part]
-		m.printf("%s%s: ", inner, key(part))
+		b.WriteString(inner + key(part) + ": ")
 		switch {
 		case len(one.inner) == 0:
-			m.printf("%s", m.making(one.action))
+			b.WriteString(m.bound(one.action))
 		case one.action != nil:
-			m.printf("members(%s, ", m.making(one.action))
-			m.writeMembers(one, inner)
-			m.printf(")")
+			b.WriteString("members(" + m.bound(one.action) + ", ")
+			m.members(b, one, inner)
+			b.WriteString(")")
 		default:
-			m.writeMembers(one, inner)
+			m.members(b, one, inner)
 		}
-		m.printf(",\n")
+		b.WriteString(",\n")
 	}
 	if s.path == "" {
 		if m.api.Batch != "" {
-			m.printf("%s$batch: () => batchOf(c),\n", inner)
+			b.WriteString(inner + "$batch: () => batchOf(c),\n")
 		}
 		if m.api.Events != nil {
-			m.printf("%s$events: (topics: readonly string[], options?: StreamOptions) => listen(c, %s, topics, options),\n", inner, quote(m.api.Prefix+m.api.Events.Path))
+			b.WriteString(inner + "$events: withClient(c, eventsOf),\n")
 		}
 	}
-	m.printf("%s}", indent)
+	b.WriteString(indent + "}")
+}
+
+// bound is the expression for an action's function with the client that it calls.
+func (m *module) bound(a *action) string {
+	var more []string
+	for _, f := range m.functionsOf(a)[1:] {
+		more = append(more, f.member+": withClient(c, "+a.camel+f.suffix()+")")
+	}
+	if len(more) == 0 {
+		return "withClient(c, " + a.camel + ")"
+	}
+	return "members(withClient(c, " + a.camel + "), { " + strings.Join(more, ", ") + " })"
 }

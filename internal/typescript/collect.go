@@ -33,6 +33,7 @@ type named struct {
 type action struct {
 	api.Action
 	pascal string // "UsersGet"
+	camel  string // "usersGet", its function
 	errors []*declared
 	get    *route.Route // the GET form; nil for none
 }
@@ -68,14 +69,8 @@ func (m *module) collect() error {
 	}
 	m.nameTypes()
 	for _, a := range m.api.Actions {
-		one := &action{Action: a, pascal: pascal(a.Name), get: m.getRoute(a)}
-		if p := one.pascal; m.names.taken[p+"Input"] || m.names.taken[p+"Output"] || m.names.taken[p+"Error"] || m.names.taken["validate"+p] {
-			one.pascal = m.names.unique(p + "Action")
-		}
-		for _, suffix := range []string{"Input", "Output", "Error"} {
-			m.names.taken[one.pascal+suffix] = true
-		}
-		m.names.taken["validate"+one.pascal] = true
+		one := &action{Action: a, get: m.getRoute(a)}
+		one.pascal, one.camel = m.names.forAction(pascal(a.Name))
 		m.actions = append(m.actions, one)
 	}
 	for _, a := range m.actions {

@@ -3,6 +3,7 @@ package typescript
 import (
 	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,9 +21,9 @@ var word = regexp.MustCompile(`[A-Za-z_$][\w$]*`)
 const reserved = `any as async await boolean break case catch class const continue debugger declare default delete do else enum
 	export extends false finally for from function get if implements import in instanceof interface is keyof let module namespace
 	never new null number object of package private protected public readonly require return set static string super switch symbol
-	this throw true try type typeof undefined unique unknown var void while with yield bigint infer satisfies
+	this throw true try type typeof undefined unique unknown var void while with yield bigint infer satisfies bind batchOf eventsOf createClient validators
 	Array ArrayBuffer BigInt Boolean Date Error Function Iterable JSON Map Math Number Object Partial Pick Omit Promise Readonly Record
-	RegExp Set String Symbol Uint8Array Api Batch Blob File Event Exclude Extract Required NonNullable Parameters ReturnType Awaited`
+	RegExp Set String Symbol Uint8Array Api ApiOptions Batch Blob File Event Exclude Extract Required NonNullable Parameters ReturnType Awaited`
 
 // newNames knows all the words of the module's fixed part, whether they name something in it or in the language.
 func newNames() *names { return &names{taken: maps.Clone(fixedWords())} }
@@ -48,6 +49,33 @@ func (n *names) unique(wanted string) string {
 	}
 	n.taken[name] = true
 	return name
+}
+
+// forAction gives the names for the types and for the functions of an action: all that is made of them is free.
+func (n *names) forAction(wanted string) (pascal, camel string) {
+	pascal = wanted
+	for i := 1; ; i++ {
+		camel = lowerFirst(pascal)
+		made := []string{pascal + "Input", pascal + "Output", pascal + "Error", "validate" + pascal, camel, camel + "Action", camel + "All", camel + "From", camel + "Open"}
+		if !slices.ContainsFunc(made, func(name string) bool { return n.taken[name] }) {
+			for _, name := range made {
+				n.taken[name] = true
+			}
+			return pascal, camel
+		}
+		if pascal = wanted + "Action"; i > 1 {
+			pascal += strconv.Itoa(i)
+		}
+	}
+}
+
+// lowerFirst makes "usersGet" of "UsersGet", and "urlsGet" of "URLsGet".
+func lowerFirst(name string) string {
+	n := 1
+	for n < len(name) && name[n] >= 'A' && name[n] <= 'Z' && (n+1 == len(name) || name[n+1] < 'a' || name[n+1] > 'z') {
+		n++
+	}
+	return strings.ToLower(name[:n]) + name[n:]
 }
 
 // pascal makes an identifier of a name: "v2.users.get" is "V2UsersGet", "billing.User" is "BillingUser".

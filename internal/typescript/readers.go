@@ -37,20 +37,22 @@ func (m *module) writeReaders() {
 			continue
 		}
 		if isPlainObject(t.schema) {
-			m.printf("\nfunction read%s(value: any): any {\n  if (!isObject(value)) return value;\n", t.name[output])
-			for _, line := range m.puts(t.schema) {
-				m.printf("  %s\n", line)
-			}
-			m.printf("  return value;\n}\n")
+			lines := append([]string{"if (!isObject(value)) return value;"}, m.puts(t.schema)...)
+			m.printf("\n")
+			m.function("read"+t.name[output], value, "any", append(lines, "return value;")...)
 			continue
 		}
 		read := m.reader(t.schema)
 		if read == "" {
 			read = "same" // only reached through itself
 		}
-		m.printf("\nfunction read%s(value: any): any {\n  return (%s)(value);\n}\n", t.name[output], read)
+		m.printf("\n")
+		m.function("read"+t.name[output], value, "any", "return ("+read+")(value);")
 	}
 }
+
+// value is the parameter of readers.
+var value = params{{"value", "any"}}
 
 // puts are the statements that read the members of an object.
 func (m *module) puts(s *schema.Schema) []string {

@@ -64,7 +64,7 @@ func startNode(t *testing.T) *sabir.Node {
 			return in, nil
 		}
 	})
-	sabir.HandleStream(shop, "tail", func(ctx context.Context, s *sabir.Stream[Tail, Line]) error {
+	tail := func(ctx context.Context, s *sabir.Stream[Tail, Line]) error {
 		in, err := s.Recv()
 		if err != nil {
 			return err
@@ -81,7 +81,19 @@ func startNode(t *testing.T) *sabir.Node {
 			<-ctx.Done()
 		}
 		return nil
-	})
+	}
+	sabir.HandleStream(shop, "tail", tail)
+	sabir.HandleStream(shop, "lines", tail, sabir.ServerStream())
+	sabir.HandleStream(shop, "last", func(_ context.Context, s *sabir.Stream[Tail, Line]) error {
+		var last Line
+		for in, err := range s.All() {
+			if err != nil {
+				return err
+			}
+			last = Line{N: last.N + 1, At: moment, Text: in.File}
+		}
+		return s.Send(last)
+	}, sabir.ClientStream())
 	sabir.HandleStream(shop, "room", func(_ context.Context, s *sabir.Stream[Said, Said]) error {
 		for said, err := range s.All() {
 			if err != nil {

@@ -1,7 +1,17 @@
 // ---- Rules that inputs keep, as the server checks and words them. Bundlers leave out what nobody uses.
 
-/** Checks of inputs by the names of their actions: the exported `validators`. */
-export type Validators = Readonly<Record<string, (input: any) => FieldError[]>>;
+/** Checks the input of an action, and throws a ValidationError where it breaks rules: `validators`, or what `validating` makes. */
+export type Validators = (action: string, input: unknown) => void;
+
+/** The checks of some actions, by their names, for the option `validate`: `validating({ "a.b": validateAB })`. */
+export function validating(checks: Readonly<Record<string, (input: any) => FieldError[]>>): Validators {
+  return (action, input) => {
+    const found = Object.hasOwn(checks, action) ? checks[action]!(input) : [];
+    if (found.length === 0) return;
+    const message = `the input of ${action} is not valid: ` + found.map((f) => (f.path ? f.path + ": " : "") + f.message).join("; ");
+    throw new ApiError(action, "ValidationFailed", message, { code: "InvalidArgument", data: found });
+  };
+}
 
 /** Where a value is in the input. */
 class At {

@@ -2,7 +2,7 @@
 // How calls are made. The types and actions of this API follow below.
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** What createClient takes. */
+/** Where an API is and how it is called: what createClient and the function of each action take. */
 export interface ClientOptions {
   /** Where the API is: "https://api.example.com". In a browser "" is the page's own site; Node needs a whole URL. */
   baseUrl: string;
@@ -21,13 +21,8 @@ export interface ClientOptions {
   retries?: number;
   /** Around each attempt, the first outermost: may change the request, answer itself, or look at the answer. */
   intercept?: Intercept | readonly Intercept[];
-  /** Pass the exported `validators` to have inputs checked before they are sent. Without, bundlers leave them out. */
+  /** Pass the exported `validators`, or `validating` some, to have inputs checked before they are sent. Bundlers leave out the others. */
   validate?: Validators;
-  /**
-   * Sends calls that are made in the same microtask as one request. A call with headers of its own goes alone. Cookies are set as
-   * if the calls had been made one after the other; a call that may be tried again goes alone then.
-   */
-  batch?: boolean;
   /** What opens WebSockets; globalThis.WebSocket by default, which Node has since version 22. */
   webSocket?: typeof globalThis.WebSocket;
 }
@@ -120,6 +115,16 @@ export interface StreamAction<In, Out, E = CallError> {
   open(options?: Pick<CallOptions, "signal" | "timeout">): Duplex<In, Out, E>;
 }
 
+/** A stream that takes one value. */
+export interface ServerStreamAction<In, Out, E = CallError> {
+  (input: In, options?: StreamOptions): Stream<Out, E>;
+}
+
+/** A stream that answers with one value, after the last that it takes. Browsers read all of them before they send. */
+export interface ClientStreamAction<In, Out, E = CallError> {
+  (values: Iterable<In> | AsyncIterable<In>, options?: CallOptions): Call<Out, E>;
+}
+
 /** An action that takes a file. */
 export interface UploadAction<Out, E> {
   (body: UploadBody, options?: UploadOptions): Call<Out, E>;
@@ -147,38 +152,32 @@ export interface Problem {
 
 /** What all errors have in common. `type`, or `name`, which is its last part, tells which one it is. */
 export class ApiError extends Error {
-  override readonly name: string;
+  declare readonly name: string;
   /** "urn:sabir:error:" and the name. */
-  readonly type: string;
+  declare readonly type: string;
   /** The class of the error: "NotFound", "InvalidArgument" … */
-  readonly code: string;
+  declare readonly code: string;
   /** Of the answer; 0 where none came. */
-  readonly status: number;
+  declare readonly status: number;
   /** What a program needs to act on the error; its type is in the declared error. */
-  readonly data: unknown;
+  declare readonly data: unknown;
   /** Whether the same call may succeed later and nothing was done. */
-  readonly retryable: boolean;
+  declare readonly retryable: boolean;
+  /** How many milliseconds the server asks to wait before the next try (Retry-After). */
+  declare readonly retryAfter: number | undefined;
   /** The action that was called. */
-  readonly action: string;
+  declare readonly action: string;
   /** Finds the call in the server's log. */
-  readonly requestId: string | undefined;
+  declare readonly requestId: string | undefined;
   /** The node where it happened. */
-  readonly node: string | undefined;
+  declare readonly node: string | undefined;
   /** The error as the server sent it. */
-  readonly problem: Problem | undefined;
+  declare readonly problem: Problem | undefined;
 
   constructor(action: string, name: string, message: string, more: Partial<ApiError> = {}) {
-    super(message, more.cause === undefined ? undefined : { cause: more.cause });
-    this.name = name;
-    this.type = "urn:sabir:error:" + encodeURIComponent(name);
-    this.code = more.code ?? "Unknown";
-    this.status = more.status ?? 0;
-    this.data = more.data;
-    this.retryable = more.retryable ?? false;
-    this.action = action;
-    this.requestId = more.requestId;
-    this.node = more.node;
-    this.problem = more.problem;
+    super(message, more);
+    const type = "urn:sabir:error:" + encodeURIComponent(name);
+    Object.assign(this, { code: "Unknown", status: 0, retryable: false }, more, { name, type, action });
   }
 }
 
@@ -195,9 +194,9 @@ export interface FieldError {
   /** What was given, unless it is a secret. */
   value?: unknown;
   message: string;
-  /** Where the field came from, if not from the body. */
-  in?: "path" | "query" | "header" | "cookie";
-  /** Its name there. */
+  /** Where the field came from, of a REST form. */
+  in?: "path" | "query" | "header" | "cookie" | "form" | "body";
+  /** Its name there, unless in the body. */
   name?: string;
 }
 
@@ -209,15 +208,12 @@ export interface ValidationError extends ApiError {
 }
 
 /** The names of the errors that every call can end with. */
-export type GeneralErrorName = (typeof generalNames)[number];
-
-const generalNames = [
-  "ActionNotFound", "AddressRefused", "BadCredentials", "BadInput", "BadKey", "BadOutput", "BreakerOpen", "BulkheadFull", "Canceled",
-  "CrossOrigin", "DeadlineExceeded", "EventNotOffered", "HandlerFailed", "InputTooLarge", "KeysUnreachable", "LinkLost", "ManyValues", "MessageTooLarge",
-  "MethodNotAllowed", "NotANode", "NotAllowed", "NotSignedIn", "Panic", "RateLimited", "ServiceUnavailable", "SignedOut", "StreamEnded",
-  "StreamWanted", "TokenExpired", "TooManyAbandoned", "TooManyCalls", "TooManyChecks", "TooManyLevels", "TooManyStreams", "TooSlow",
-  "UnsupportedMediaType",
-] as const;
+export type GeneralErrorName =
+  | "ActionNotFound" | "AddressRefused" | "BadCredentials" | "BadInput" | "BadKey" | "BadOutput" | "BreakerOpen" | "BulkheadFull"
+  | "Canceled" | "CrossOrigin" | "DeadlineExceeded" | "EventNotOffered" | "HandlerFailed" | "InputTooLarge" | "KeysUnreachable"
+  | "LinkLost" | "ManyValues" | "MessageTooLarge" | "MethodNotAllowed" | "NotANode" | "NotAllowed" | "NotSignedIn" | "Panic"
+  | "RateLimited" | "ServiceUnavailable" | "SignedOut" | "StreamEnded" | "StreamWanted" | "TokenExpired" | "TooManyAbandoned"
+  | "TooManyCalls" | "TooManyChecks" | "TooManyLevels" | "TooManyStreams" | "TooSlow" | "UnsupportedMediaType";
 
 /** An error that every call can end with, such as BadKey or RateLimited. */
 export interface GeneralError extends ApiError {
@@ -225,10 +221,15 @@ export interface GeneralError extends ApiError {
   readonly name: GeneralErrorName;
 }
 
-/** An error that the description of the action does not name: `problem` is what the server sent. */
+/** Names that the description has not. To the compiler no text in a program is one, so that what compares `name` or `type` leaves these errors out. */
+declare enum UndeclaredName {
+  any = "",
+}
+
+/** An error that the description of the action does not name, from a server that has a newer one: `problem` is what it sent. */
 export interface UndeclaredError extends ApiError {
-  readonly type: "urn:sabir:error:UndeclaredError";
-  readonly name: "UndeclaredError";
+  readonly type: UndeclaredName;
+  readonly name: UndeclaredName;
   readonly problem: Problem;
 }
 
@@ -261,179 +262,113 @@ export interface ApiEvent {
   node?: string;
 }
 
-/** An action, as the generated part describes it. */
+/** An action, as its function describes it. What only some actions need is in functions, which bundlers leave out where no action has them. */
 interface Action {
   readonly name: string;
   readonly path: string;
-  /** Its GET form. */
-  readonly get?: { readonly pattern: string; readonly params: readonly Param[] };
+  /** Its GET form; undefined for inputs that have no place in it. */
+  readonly get?: (input: any) => Placed | undefined;
   readonly idempotent?: boolean;
+  /** Writes inputs that are more than JSON.stringify can write. */
+  readonly write?: (input: unknown) => string;
+  /** Parses outputs whose numbers JSON.parse would round. */
+  readonly parse?: (text: string) => unknown;
   /** Turns the JSON of an output into the declared type. */
   readonly read?: Reader;
   /** Declared errors, with what reads their data. */
   readonly errors?: Readonly<Record<string, Reader>>;
 }
 
-interface Param {
-  readonly field: string;
-  /** Its name where it goes to; "path..." takes slashes. */
-  readonly name: string;
-  readonly in: "path" | "query" | "header";
-}
-
 type Reader = (value: any) => any;
 
 const same: Reader = (value) => value;
 
-/** One client: its options and what waits to be sent as a batch. */
-interface Connection {
-  readonly options: ClientOptions;
-  /** Takes calls that are to go together; undefined to send each at once. */
-  readonly queue?: Queue;
+/** Options of a client that createClient made. */
+interface Connection extends ClientOptions {
+  /** Takes calls that are to go together. */
+  readonly queue?: Queue | undefined;
 }
 
-const retryDelay = 100; // milliseconds, doubled at each attempt
-const maxRetryDelay = 5_000;
-const maxRetryAfter = 60_000; // who is to wait longer is told so by the error
-const maxUrl = 4_000; // characters; servers and proxies take 8 000
-const maxLine = 16 << 20; // characters of one value of a stream
-const maxWaiting = 10_000; // values of a WebSocket that nobody has read
-const maxBuffered = 1 << 20; // bytes of a WebSocket that are not sent
-const maxBatch = 100;
+const maxRetryAfter = 60_000; // milliseconds; who is to wait longer is told so by the error
+const acceptJSON = "application/json, application/problem+json";
 
-/** Makes the function for an action that has no stream. */
-function unary(connection: Connection, action: Action): any {
-  return (input: unknown, options: CallOptions = {}) => settle(invoke(connection, action, input, options));
+/** Calls an action that has no stream. */
+function call(client: Connection, action: Action, input?: any, options: CallOptions = {}): any {
+  return settle(action, options.signal, timeoutOf(client, options), async (limit) => {
+    client.validate?.(action.name, input);
+    const first = options.headers ? undefined : client.queue?.add(action, input, limit);
+    return readOutput(action, await request(client, action, action.get?.(input) ?? placePost(action, input), options, limit, first));
+  });
 }
 
-/** As unary, for an action without input. */
-function bare(connection: Connection, action: Action): any {
-  return (options: CallOptions = {}) => settle(invoke(connection, action, undefined, options));
-}
+const timeoutOf = (client: ClientOptions, options: CallOptions) => options.timeout ?? client.timeout ?? 30_000;
 
-/** Makes the function for an action that answers with pages. */
-function paged(connection: Connection, action: Action): any {
-  const call = unary(connection, action);
-  async function* all(input: any, options?: CallOptions): any {
-    for (let next = input; ; ) {
-      const page: any = await call(next, options).orThrow();
-      yield* page.items ?? [];
-      if (!page.next) return;
-      next = { ...input, cursor: page.next };
-    }
-  }
-  return members(call, { all });
-}
-
-function settle(result: Promise<Result<any, any>>): any {
-  const call: any = result;
+/** Runs a call within its limit, and gives what the caller gets. */
+function settle(action: Action, signal: AbortSignal | undefined, ms: number, run: (limit: Limit) => Promise<unknown>): any {
+  const limit = begin(action, signal, ms);
+  const call: any = run(limit)
+    .then((value) => ({ ok: true, value }), (cause) => ({ ok: false, error: limit.error(cause) }))
+    .then((result: any) => {
+      if (!(result.value instanceof Response)) limit.done();
+      return result;
+    });
   call.orThrow = async () => {
-    const r = await result;
-    if (r.ok) return r.value;
-    throw r.error;
+    const result = await call;
+    if (result.ok) return result.value;
+    throw result.error;
   };
   return call;
 }
 
-async function invoke(connection: Connection, action: Action, input: unknown, options: CallOptions): Promise<Result<any, any>> {
-  const limit = new Limit(action.name, options.signal, options.timeout ?? connection.options.timeout ?? 30_000);
-  try {
-    validate(connection, action, input);
-    let failed: Failed | undefined;
-    if (connection.queue && !options.headers) {
-      const got = await connection.queue.add(action, input, limit);
-      if (got instanceof Failed) failed = got;
-      else if (got !== alone) return { ok: true, value: got };
-    }
-    const response = await request(connection, action, (placeGet(action, input) ?? placePost(action, input)), options, limit, failed);
-    return { ok: true, value: await readOutput(action, response) };
-  } catch (cause) {
-    return { ok: false, error: limit.error(cause) };
-  } finally {
-    limit.done();
-  }
-}
-
-function validate(connection: Connection, action: Action, input: unknown): void {
-  const found = connection.options.validate?.[action.name]?.(input);
-  if (!found || found.length === 0) return;
-  const message = `the input of ${action.name} is not valid: ` + found.map((f) => (f.path ? f.path + ": " : "") + f.message).join("; ");
-  throw new ApiError(action.name, "ValidationFailed", message, { code: "InvalidArgument", data: found });
-}
-
 /** The time and the signal that a call has. */
-class Limit {
+interface Limit {
+  /** Its reason is the error that the call ends with. */
   readonly signal: AbortSignal;
-  private readonly action: string;
-  private readonly outer: AbortSignal | undefined;
-  private readonly controller = new AbortController();
-  private readonly ends: number;
-  private readonly ms: number;
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private timedOut = false;
-
-  constructor(action: string, outer: AbortSignal | undefined, ms: number) {
-    this.action = action;
-    this.outer = outer;
-    this.ms = ms;
-    this.ends = ms > 0 ? Date.now() + ms : Infinity;
-    this.signal = this.controller.signal;
-    outer?.addEventListener("abort", this.stop);
-    if (outer?.aborted) this.stop();
-    if (ms > 0) this.timer = setTimeout(this.expire, Math.min(ms, 2 ** 31 - 1)); // a timer holds no more
-  }
-
-  readonly stop = () => this.controller.abort();
-
-  private readonly expire = () => {
-    this.timedOut = true;
-    this.controller.abort();
-  };
-
+  stop(): void;
   /** Milliseconds that are left. */
-  left(): number {
-    return this.ends - Date.now();
-  }
-
-  /** What went on after this may take as long as it wants. */
-  untime(): void {
-    clearTimeout(this.timer);
-  }
-
+  left(): number;
+  /** What goes on after this may take as long as it wants. */
+  untime(): void;
   /** Must be called at the end. */
-  done(): void {
-    this.untime();
-    this.outer?.removeEventListener("abort", this.stop);
-  }
-
+  done(): void;
   /** What a caught value means to the caller. */
-  error(cause: unknown): ApiError {
-    if (cause instanceof ApiError) return cause;
-    if (this.outer?.aborted) {
-      return new ApiError(this.action, "AbortError", `${this.action} was aborted`, { code: "Canceled", cause: this.outer.reason });
-    }
-    if (this.timedOut) {
-      return new ApiError(this.action, "TimeoutError", `${this.action} did not answer in ${this.ms} ms`, { code: "DeadlineExceeded", cause });
-    }
-    const why = cause instanceof Error ? cause.message : String(cause);
-    return new ApiError(this.action, "NetworkError", `${this.action} got no answer: ${why}`, { code: "Unavailable", cause });
-  }
-
+  error(cause: unknown): ApiError;
   /** Waits, unless the call ends before. */
-  wait(ms: number): Promise<void> {
-    return new Promise<void>((resolve, reject) => {
-      if (this.signal.aborted) return reject(this.signal.reason);
-      const stop = () => {
-        clearTimeout(timer);
-        reject(this.signal.reason);
-      };
-      const timer = setTimeout(() => {
-        this.signal.removeEventListener("abort", stop);
-        resolve();
-      }, ms);
-      this.signal.addEventListener("abort", stop, { once: true });
-    });
-  }
+  wait(ms: number): Promise<void>;
+}
+
+function begin({ name }: Action, outer: AbortSignal | undefined, ms: number): Limit {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const ends = ms > 0 ? Date.now() + ms : Infinity;
+  const error = (kind: string, what: string, code: string, cause?: unknown) => new ApiError(name, kind, `${name} ${what}`, { code, cause });
+  const stop = () => controller.abort(error("AbortError", "was aborted", "Canceled", outer?.reason));
+  const expire = () => controller.abort(error("TimeoutError", `did not answer in ${ms} ms`, "DeadlineExceeded"));
+  const timer = ms > 0 ? setTimeout(expire, Math.min(ms, 2147483647)) : undefined; // a timer holds no more
+  const untime = () => clearTimeout(timer);
+  outer?.addEventListener("abort", stop);
+  if (outer?.aborted) stop();
+  return {
+    signal,
+    stop,
+    untime,
+    left: () => ends - Date.now(),
+    done() {
+      untime();
+      outer?.removeEventListener("abort", stop);
+    },
+    error: (cause: any) =>
+      cause instanceof ApiError ? cause : signal.aborted ? signal.reason : error("NetworkError", `got no answer: ${cause?.message ?? cause}`, "Unavailable", cause),
+    wait: (ms) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(resolve, ms);
+        const stopped = () => {
+          clearTimeout(timer);
+          reject(signal.reason);
+        };
+        signal.addEventListener("abort", stopped, { once: true });
+      }),
+  };
 }
 
 /** Where a call goes and what it sends. */
@@ -443,52 +378,165 @@ interface Placed {
   headers: Record<string, string>;
   body?: BodyInit;
   /** Whether it may be sent again. */
-  repeatable: boolean;
-  /** Whether the body is a stream, which Node's fetch must be told. */
+  repeatable?: boolean | undefined;
+  /** Whether its body or its answer is a stream: it is sent once, and the timeout is not for the whole of it. */
   streams?: boolean;
 }
 
-const acceptJSON = "application/json, application/problem+json";
-
 function placePost(action: Action, input: unknown): Placed {
-  const headers: Record<string, string> = { Accept: acceptJSON };
-  if (input === undefined) return { method: "POST", path: action.path, headers, repeatable: action.idempotent === true };
-  headers["Content-Type"] = "application/json";
-  return { method: "POST", path: action.path, headers, body: toJSON(action, input), repeatable: action.idempotent === true };
+  const placed: Placed = { method: "POST", path: action.path, headers: { Accept: acceptJSON }, repeatable: action.idempotent };
+  if (input !== undefined) {
+    placed.headers["Content-Type"] = "application/json";
+    placed.body = toJSON(action, input);
+  }
+  return placed;
 }
 
-/** The GET form, which caches know; undefined where the action has none or this input has no place in it. */
-function placeGet(action: Action, input: any): Placed | undefined {
-  if (!action.get) return undefined;
-  let path = action.get.pattern;
-  const query: string[] = [];
-  const headers: Record<string, string> = { Accept: acceptJSON };
-  for (const param of action.get.params) {
-    const value = input?.[param.field];
-    if (param.in === "path") {
-      const text = toText(value);
-      if (text === undefined) return undefined;
-      const segments: string[] = param.name.endsWith("...") ? text.split("/") : [text];
-      if (segments.some((s) => s === "" || s === "." || s === "..")) return undefined; // URLs lose these
-      path = path.replace(`{${param.name}}`, () => segments.map(encodeURIComponent).join("/"));
-      continue;
-    }
-    if (value === undefined || value === null) continue;
-    const list: any[] = Array.isArray(value) ? value : [value];
-    if (list.length === 0) return undefined; // would be the same as no list
-    for (const item of list) {
-      const text = toText(item);
-      if (text === undefined) return undefined;
-      if (param.in === "query") {
-        query.push(encodeURIComponent(param.name) + "=" + encodeURIComponent(text));
-        continue;
-      }
-      if (list.length > 1 || !/^[!-~]([ -~]*[!-~])?$/.test(text)) return undefined;
-      headers[param.name] = text;
+/** Sends a request, again where that is allowed, and gives the answer if it is a good one. `first` may answer the first attempt. */
+async function request(client: ClientOptions, action: Action, placed: Placed, options: CallOptions, limit: Limit, first?: Promise<Response | undefined>): Promise<Response> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await exchange(client, action, attempt, placed, options, limit, attempt ? undefined : first);
+    } catch (cause) {
+      const error = cause as ApiError;
+      const wait = error.retryAfter ?? pause(attempt);
+      const again = error.retryable || (placed.repeatable && passes(error));
+      if (!again || placed.streams || attempt >= (client.retries ?? 2) || wait > maxRetryAfter || wait >= limit.left() || limit.signal.aborted) throw error;
+      await limit.wait(wait);
     }
   }
-  if (query.length > 0) path += "?" + query.join("&");
-  return path.length > maxUrl ? undefined : { method: "GET", path, headers, repeatable: true };
+}
+
+/** Whether an error is one of the way to the server, which the next attempt may not meet. */
+const passes = (error: ApiError) => error.retryable || error.name === "NetworkError" || [502, 503, 504].includes(error.status);
+
+/** Milliseconds before the next attempt: 100, doubled each time up to 5 000, half of it left to chance. */
+const pause = (attempt: number) => Math.min(100 * 2 ** attempt, 5_000) * (0.5 + Math.random() / 2);
+
+/** Sends a request once. Fails with an ApiError, also where the answer is one. */
+async function exchange(client: ClientOptions, action: Action, attempt: number, placed: Placed, options: CallOptions, limit: Limit, first?: Promise<Response | undefined>): Promise<Response> {
+  try {
+    const response = (await first) ?? (await send(client, action.name, attempt, placed, options, limit));
+    if (response.ok) return response;
+    throw await answeredError(action, response);
+  } catch (cause) {
+    throw limit.error(cause);
+  }
+}
+
+async function send(client: ClientOptions, action: string, attempt: number, { method, path, headers: added, body, streams }: Placed, options: CallOptions, limit: Limit): Promise<Response> {
+  const { baseUrl, headers: own, intercept = [], credentials, fetch = globalThis.fetch } = client;
+  const headers = new Headers(typeof own === "function" ? await own() : own);
+  for (const list of [added, options.headers ?? {}]) for (const key in list) headers.set(key, list[key]!);
+  if (limit.left() < Infinity && !streams) headers.set("X-Request-Timeout", (Math.max(limit.left(), 1) / 1000).toFixed(3)); // in seconds
+  const outgoing: any = { action, attempt, method, url: baseUrl.replace(/\/+$/, "") + path, headers, body, signal: limit.signal };
+  const fetched = ({ url, ...r }: any) => fetch(url, { ...r, credentials, duplex: "half" });
+  return [intercept].flat().reduceRight((next: any, one: any) => (r: Outgoing) => one(r, next), fetched)(outgoing);
+}
+
+/** Milliseconds that the server asks to wait; undefined if it says nothing. */
+function retryAfter(response: Response): number | undefined {
+  const text = response.headers.get("Retry-After") ?? "";
+  const ms = +text * 1000 || Date.parse(text) - Date.now();
+  return ms > 0 ? ms : undefined;
+}
+
+/** The error that an answer is. */
+async function answeredError(action: Action, response: Response): Promise<ApiError> {
+  const text = await response.text();
+  let problem: Problem | undefined;
+  try {
+    if (response.headers.get("Content-Type")?.startsWith("application/problem+json")) problem = parse(action, text) as Problem;
+  } catch {
+    // it is another server's
+  }
+  const { status } = response;
+  const more = { status, requestId: response.headers.get("X-Request-Id") ?? undefined, retryAfter: retryAfter(response) };
+  if (problem) return problemError(action, problem, more);
+  return new ApiError(action.name, "NotANode", `${action.name} was answered with status ${status}, but not by a Sabir node`, more);
+}
+
+function problemError(action: Action, problem: Problem, more?: Partial<ApiError>): ApiError {
+  const { name = "", message, detail, title, data } = problem;
+  const read = action.errors && Object.hasOwn(action.errors, name) ? action.errors[name]! : same;
+  return new ApiError(action.name, name, message ?? detail ?? title ?? "no reason was given", { ...more, ...problem, data: readAs(action, read, data), problem });
+}
+
+async function readOutput(action: Action, response: Response): Promise<unknown> {
+  const text = await response.text();
+  return action.read && text ? fromJSON(action, text) : undefined;
+}
+
+const parse = (action: Action, text: string): unknown => (action.parse ?? JSON.parse)(text);
+
+const fromJSON = (action: Action, text: string) => readAs(action, (text) => (action.read ?? same)(parse(action, text)), text);
+
+/** What a reader makes of a value; an error if the value has not the declared type. */
+const readAs = (action: Action, read: Reader, value: unknown) => converted(action, read, value, "BadOutput", "answer", { code: "Internal", status: 200 });
+
+/** Writes an input. What is no number in JSON, or may have been rounded, is an error. */
+const toJSON = (action: Action, input: unknown): string => converted(action, action.write ?? JSON.stringify, input, "BadInput", "input", { code: "InvalidArgument" });
+
+/** Writes the JSON of inputs whose numbers are whole. */
+const whole = (input: unknown): string =>
+  JSON.stringify(input, (_, v) => {
+    if (typeof v === "number" && !Number.isSafeInteger(v) && !(v % 1)) throw new TypeError(v + " is not exact");
+    return v;
+  });
+
+/** Values that are not as declared are errors. */
+function converted({ name }: Action, f: (value: any) => any, value: unknown, error: string, what: string, more: Partial<ApiError>): any {
+  try {
+    return f(value);
+  } catch (cause: any) {
+    throw new ApiError(name, error, `the ${what} of ${name} cannot be converted: ${cause.message}`, { ...more, cause });
+  }
+}
+
+// ---- GET
+
+/** Makes the GET form of an action, which caches know. */
+function getOf(pattern: string, params: readonly Param[]): (input: any) => Placed | undefined {
+  return (input) => {
+    let path = pattern;
+    const query: string[] = [];
+    const headers: Record<string, string> = { Accept: acceptJSON };
+    for (const param of params) {
+      const value = input?.[param.field];
+      if (param.in === "path") {
+        const text = toText(value);
+        if (text === undefined) return undefined;
+        const segments: string[] = param.name.endsWith("...") ? text.split("/") : [text];
+        if (segments.some((s) => s === "" || s === "." || s === "..")) return undefined; // URLs lose these
+        path = path.replace(`{${param.name}}`, () => segments.map(encodeURIComponent).join("/"));
+        continue;
+      }
+      if (value === undefined || value === null) continue;
+      const list: any[] = Array.isArray(value) ? value : [value];
+      if (list.length === 0) return undefined; // would be the same as no list
+      for (const item of list) {
+        const text = toText(item);
+        if (text === undefined) return undefined;
+        if (param.in === "query") {
+          query.push(encodeURIComponent(param.name) + "=" + encodeURIComponent(text));
+          continue;
+        }
+        if (list.length > 1 || !/^[!-~]([ -~]*[!-~])?$/.test(text)) return undefined;
+        headers[param.name] = text;
+      }
+    }
+    if (query.length > 0) path += "?" + query.join("&");
+    return path.length > maxUrl ? undefined : { method: "GET", path, headers, repeatable: true };
+  };
+}
+
+const maxUrl = 4_000; // characters; servers and proxies take 8 000
+
+interface Param {
+  readonly field: string;
+  /** Its name where it goes to; "path..." takes slashes. */
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
 }
 
 /** A value as it stands in a path or a query; undefined for what cannot. */
@@ -506,152 +554,39 @@ function toText(value: unknown): string | undefined {
   return value instanceof Uint8Array ? toBase64(value) : undefined;
 }
 
-/** An attempt that failed, and how many milliseconds the server asks to wait; undefined if it says nothing. */
-class Failed {
-  readonly error: ApiError;
-  readonly wait: number | undefined;
+// ---- Pages
 
-  constructor(error: ApiError, wait: number | undefined) {
-    this.error = error;
-    this.wait = wait;
+/** The items of a page and of all behind it. */
+async function* pages(get: (input: any) => Call<any, any>, input: any): any {
+  for (let next = input; ; ) {
+    const page: any = await get(next).orThrow();
+    yield* page.items ?? [];
+    if (!page.next) return;
+    next = { ...input, cursor: page.next };
   }
-}
-
-/** Sends a request, again where that is allowed, and gives the answer if it is a good one. `failed` is a first attempt in a batch. */
-async function request(connection: Connection, action: Action, placed: Placed, options: CallOptions, limit: Limit, failed?: Failed): Promise<Response> {
-  const retries = placed.streams ? 0 : (connection.options.retries ?? 2);
-  for (let attempt = 0; ; attempt++) {
-    if (!failed) {
-      const got = await attemptOnce(connection, action, attempt, placed, options, limit);
-      if (!(got instanceof Failed)) return got;
-      failed = got;
-    }
-    const { error } = failed;
-    const again = error.retryable || (placed.repeatable && passes(error));
-    const wait = failed.wait ?? pause(attempt);
-    failed = undefined;
-    if (!again || attempt >= retries || wait > maxRetryAfter || wait >= limit.left() || limit.signal.aborted) throw error;
-    await limit.wait(wait);
-  }
-}
-
-/** Whether an error is one of the way to the server, which the next attempt may not meet. */
-const passes = (error: ApiError) => error.retryable || error.name === "NetworkError" || [502, 503, 504].includes(error.status);
-
-/** Milliseconds before the next attempt: doubled each time, half of it left to chance. */
-const pause = (attempt: number) => Math.min(retryDelay * 2 ** attempt, maxRetryDelay) * (0.5 + Math.random() / 2);
-
-async function attemptOnce(connection: Connection, action: Action, attempt: number, placed: Placed, options: CallOptions, limit: Limit): Promise<Response | Failed> {
-  let wait: number | undefined;
-  try {
-    const response = await send(connection, action.name, attempt, placed, options, limit);
-    if (response.ok) return response;
-    wait = retryAfter(response.headers.get("Retry-After"));
-    return new Failed(await readError(action, response), wait);
-  } catch (cause) {
-    return new Failed(limit.error(cause), wait);
-  }
-}
-
-async function send(connection: Connection, name: string, attempt: number, placed: Placed, options: CallOptions, limit: Limit): Promise<Response> {
-  const client = connection.options;
-  const own = typeof client.headers === "function" ? await client.headers() : client.headers;
-  const headers = new Headers(own);
-  for (const list of [placed.headers, options.headers ?? {}]) for (const key of Object.keys(list)) headers.set(key, list[key]!);
-  if (Number.isFinite(limit.left()) && !placed.streams) {
-    headers.set("X-Request-Timeout", (Math.max(limit.left(), 1) / 1000).toFixed(3)); // in seconds
-  }
-  const outgoing: Outgoing = { action: name, attempt, method: placed.method, url: client.baseUrl.replace(/\/+$/, "") + placed.path, headers, signal: limit.signal };
-  if (placed.body !== undefined) outgoing.body = placed.body;
-  const around: Intercept[] = [];
-  if (typeof client.intercept === "function") around.push(client.intercept);
-  else around.push(...(client.intercept ?? []));
-  let next = (r: Outgoing): Promise<Response> => {
-    const init: RequestInit & { duplex?: "half" } = { method: r.method, headers: r.headers, signal: r.signal };
-    if (r.body !== undefined) init.body = r.body;
-    if (client.credentials) init.credentials = client.credentials;
-    if (r.body instanceof ReadableStream) init.duplex = "half";
-    return (client.fetch ?? globalThis.fetch)(r.url, init);
-  };
-  for (const one of around.reverse()) {
-    const inner = next;
-    next = (r) => one(r, inner);
-  }
-  return next(outgoing);
-}
-
-/** Milliseconds that the server asks to wait; undefined if it says nothing. */
-function retryAfter(text: string | null | undefined): number | undefined {
-  if (!text) return undefined;
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.max(ms, 0);
-}
-
-async function readOutput(action: Action, response: Response): Promise<any> {
-  const text = await response.text();
-  if (!action.read || text === "") return undefined;
-  return fromJSON(action, text);
-}
-
-function fromJSON(action: Action, text: string): any {
-  return output(action, () => parseJSON(text));
-}
-
-/** The declared type of a JSON value; an error if it is none. */
-function output(action: Action, value: () => unknown): any {
-  try {
-    return (action.read ?? same)(value());
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new ApiError(action.name, "BadOutput", `the answer of ${action.name} cannot be read: ${why}`, { code: "Internal", status: 200, cause });
-  }
-}
-
-async function readError(action: Action, response: Response): Promise<ApiError> {
-  const requestId = response.headers.get("X-Request-Id") ?? undefined;
-  const text = await response.text();
-  if (response.headers.get("Content-Type")?.startsWith("application/problem+json")) {
-    try {
-      return problemError(action, parseJSON(text) as Problem, requestId);
-    } catch {
-      // as anything else that is no problem document
-    }
-  }
-  const message = `${action.name} was answered with status ${response.status}, but not by a Sabir node`;
-  return new ApiError(action.name, "NotANode", message, { status: response.status, requestId });
-}
-
-function problemError(action: Action, problem: Problem, requestId?: string): ApiError {
-  const name = problem.name ?? "";
-  const message = problem.message ?? problem.detail ?? problem.title ?? "no reason was given";
-  const more = { ...problem, requestId: problem.requestId ?? requestId, problem };
-  const declared = action.errors && Object.hasOwn(action.errors, name) ? action.errors[name] : undefined;
-  if (declared) return new ApiError(action.name, name, message, { ...more, data: output({ ...action, read: declared }, () => problem.data) });
-  const known = name === "ValidationFailed" || (generalNames as readonly string[]).includes(name);
-  return new ApiError(action.name, known ? name : "UndeclaredError", message, more);
 }
 
 // ---- Batches
 
-const alone = Symbol("the only call of its batch");
+const maxBatch = 100;
 
 /** Calls that go as one request. */
 class Queue {
   private waiting: Waiting[] = [];
-  private readonly connection: Connection;
-  private readonly path: string;
+  private readonly client: ClientOptions;
+  private readonly action: Action;
   private readonly auto: boolean;
 
   /** An automatic queue sends in the next microtask; another one waits for send. */
-  constructor(options: ClientOptions, path: string, auto: boolean) {
-    this.connection = { options };
-    this.path = path;
+  constructor(client: ClientOptions, path: string, auto: boolean) {
+    this.client = client;
+    this.action = { name: "$batch", path, parse: parseJSON, read: list(same) };
     this.auto = auto;
   }
 
-  /** The call's output, alone if it is better sent as itself, or how it Failed. */
-  add(action: Action, input: unknown, limit: Limit): Promise<any> {
-    const item = toJSON(action, { action: action.name, input: input ?? {} });
+  /** The call's answer; undefined if it is better sent alone. */
+  add(action: Action, input: unknown, limit: Limit): Promise<Response | undefined> {
+    const item = `{"action":${JSON.stringify(action.name)},"input":${toJSON(action, input ?? {})}}`;
     return new Promise((resolve, reject) => {
       if (limit.signal.aborted) return reject(limit.signal.reason);
       limit.signal.addEventListener("abort", () => reject(limit.signal.reason), { once: true });
@@ -664,7 +599,7 @@ class Queue {
   async send(): Promise<void> {
     const waiting = this.waiting.filter((w) => !w.limit.signal.aborted);
     this.waiting = [];
-    if (this.auto && waiting.length === 1) return waiting[0]!.resolve(alone);
+    if (this.auto && waiting.length === 1) return waiting[0]!.resolve(undefined);
     const parts: Promise<void>[] = [];
     for (let i = 0; i < waiting.length; i += maxBatch) parts.push(this.exchange(waiting.slice(i, i + maxBatch)));
     for (const part of parts) await part; // none rejects
@@ -672,17 +607,17 @@ class Queue {
 
   private async exchange(part: Waiting[]): Promise<void> {
     const left = Math.max(...part.map((w) => w.limit.left()));
-    const limit = new Limit("$batch", undefined, Number.isFinite(left) ? Math.max(left, 1) : 0);
+    const limit = begin(this.action, undefined, Number.isFinite(left) ? Math.max(left, 1) : 0);
     let open = part.length; // when nobody waits any more, the request is given up
     for (const w of part) w.limit.signal.addEventListener("abort", () => --open === 0 && limit.stop(), { once: true });
     try {
-      const body = "[" + part.map((w) => w.item).join(",") + "]";
-      const headers = { Accept: acceptJSON, "Content-Type": "application/json" };
-      const placed = { method: "POST", path: this.path, headers, body, repeatable: part.every((w) => w.action.idempotent === true) };
-      const response = await request(this.connection, { name: "$batch", path: this.path }, placed, {}, limit);
-      const requestId = response.headers.get("X-Request-Id") ?? undefined;
-      const answers = fromJSON({ name: "$batch", path: this.path, read: list(same) }, await response.text()) as any[];
-      part.forEach((w, i) => answerOf(w, answers[i], requestId));
+      const placed = placePost(this.action, undefined);
+      placed.headers["Content-Type"] = "application/json";
+      placed.body = "[" + part.map((w) => w.item).join(",") + "]";
+      placed.repeatable = part.every((w) => w.action.idempotent === true);
+      const response = await request(this.client, this.action, placed, {}, limit);
+      const answers = (await readOutput(this.action, response)) as BatchAnswer[];
+      part.forEach((w, i) => answerOf(w, answers[i], response));
     } catch (cause) {
       const error = limit.error(cause);
       for (const w of part) w.reject(new ApiError(w.action.name, error.name, error.message, error));
@@ -708,30 +643,49 @@ interface BatchAnswer {
   headers?: Record<string, string[]>;
 }
 
-function answerOf(w: Waiting, answer: BatchAnswer | undefined, requestId: string | undefined): void {
-  try {
-    if (!answer) throw new ApiError(w.action.name, "BadOutput", `the batch has no answer for ${w.action.name}`, { code: "Internal", status: 200 });
-    if (answer.problem) return w.resolve(new Failed(problemError(w.action, answer.problem, requestId), retryAfter(answer.headers?.["Retry-After"]?.[0])));
-    w.resolve(w.action.read && answer.output !== undefined ? output(w.action, () => answer.output) : undefined);
-  } catch (error) {
-    w.reject(error);
-  }
+/** Answers one call as if it had been sent alone. */
+function answerOf(w: Waiting, answer: BatchAnswer | undefined, whole: Response): void {
+  if (!answer) return w.reject(new ApiError(w.action.name, "BadOutput", `the batch has no answer for ${w.action.name}`, { code: "Internal", status: 200 }));
+  const { problem, output, status } = answer;
+  const headers = new Headers({ "Content-Type": problem ? "application/problem+json" : "application/json" });
+  const retryAfter = answer.headers?.["Retry-After"]?.[0];
+  if (retryAfter !== undefined) headers.set("Retry-After", retryAfter);
+  const requestId = whole.headers.get("X-Request-Id");
+  if (requestId !== null) headers.set("X-Request-Id", requestId);
+  const body = problem ?? output;
+  w.resolve(new Response(body === undefined ? null : exact(body), { status: problem ? status : 200, headers }));
 }
 
 // ---- Streams
 
-/** Makes the function for an action that is a stream. */
-function stream(connection: Connection, action: Action): any {
-  const plain = (input?: unknown, options: StreamOptions = {}) => follow(connection, action, options, () => placePost(action, input));
-  const from = (values: Iterable<unknown> | AsyncIterable<unknown>, options: StreamOptions = {}) =>
-    follow(connection, action, { ...options, reconnect: 0 }, () => {
-      const placed = placePost(action, undefined);
-      placed.headers["Content-Type"] = "application/x-ndjson";
-      return withBody(placed, lines(action, values));
-    });
-  const open = (options: CallOptions = {}) => new Socket(connection, action, options);
-  return members(plain, { from, open });
+type Values = Iterable<unknown> | AsyncIterable<unknown>;
+
+/** Calls a stream that takes one value, or none. */
+function stream(client: ClientOptions, action: Action, input?: unknown, options: StreamOptions = {}): any {
+  return follow(client, action, options, () => placePost(action, input));
 }
+
+/** Calls a stream that takes many values. */
+function streamFrom(client: ClientOptions, action: Action, values: Values, options: StreamOptions = {}): any {
+  return follow(client, action, { ...options, reconnect: 0 }, () => placeValues(action, values));
+}
+
+/** Calls a stream that answers with one value. */
+function clientStream(client: ClientOptions, action: Action, values: Values, options: CallOptions = {}): any {
+  return transfer(client, action, "value", options, () => placeValues(action, values));
+}
+
+function placeValues(action: Action, values: Values): Promise<Placed> {
+  const placed = placePost(action, undefined);
+  placed.headers["Content-Type"] = "application/x-ndjson";
+  return withBody(placed, lines(action, values));
+}
+
+/** The function of an action, with the client that it calls. */
+const withClient =
+  (client: ClientOptions, f: (client: any, ...rest: any[]) => unknown) =>
+  (...rest: any[]) =>
+    f(client, ...rest);
 
 /** Gives a function members, also of names that functions have, such as "name". */
 function members(f: object, list: Record<string, unknown>): any {
@@ -744,55 +698,46 @@ async function* lines(action: Action, values: any): any {
   for await (const value of values) yield encoder.encode(toJSON(action, value) + "\n");
 }
 
+const maxLine = 16_000_000; // characters of one value of a stream
+
 /** Opens the stream when its first value is asked for. Of events, those that bear their own name are values. */
-function follow(connection: Connection, action: Action, options: StreamOptions, place: () => Placed | Promise<Placed>, events = false): any {
+function follow(client: ClientOptions, action: Action, options: StreamOptions, place: () => Placed | Promise<Placed>, events = false): any {
   const state = { lastEventId: "" };
   const most = options.reconnect ?? (events ? Infinity : 0);
-  async function* once(progress: { failures: number; wait: number | undefined }, limit: Limit): any {
-    try {
-      const placed = await place();
-      placed.headers["Accept"] = "text/event-stream, application/problem+json";
-      placed.streams = true; // is not sent twice, and the timeout is not for the whole of it
-      const last = state.lastEventId || options.lastEventId;
-      if (last !== undefined) placed.headers["Last-Event-ID"] = last;
-      progress.wait = undefined;
-      const response = await attemptOnce(connection, action, progress.failures, placed, options, limit);
-      if (response instanceof Failed) {
-        progress.wait = response.wait;
-        throw response.error;
-      }
-      limit.untime();
-      let ended = false;
-      for await (const one of serverEvents(response)) {
-        const event: ServerEvent = one;
-        if (event.id) state.lastEventId = event.id;
-        progress.failures = 0;
-        if (events) {
-          const value = parseJSON(event.data) as ApiEvent;
-          if (value.event === event.event) {
-            yield value;
-            continue;
-          }
+  async function* once(progress: { failures: number }, limit: Limit): any {
+    const placed = await place();
+    placed.headers["Accept"] = "text/event-stream, application/problem+json";
+    placed.streams = true;
+    const last = state.lastEventId || options.lastEventId;
+    if (last !== undefined) placed.headers["Last-Event-ID"] = last;
+    const response = await exchange(client, action, progress.failures, placed, options, limit);
+    limit.untime();
+    for await (const one of serverEvents(response)) {
+      const event: ServerEvent = one;
+      if (event.id) state.lastEventId = event.id;
+      progress.failures = 0;
+      if (events) {
+        const value = parseJSON(event.data) as ApiEvent;
+        if (value.event === event.event) {
+          yield value;
+          continue;
         }
-        if (event.event === "error") throw problemError(action, parseJSON(event.data) as Problem, response.headers.get("X-Request-Id") ?? undefined);
-        ended = event.event === "end";
-        if (ended) break;
-        yield fromJSON(action, event.data);
       }
-      if (!ended) throw new Error("the stream broke off");
-    } catch (cause) {
-      throw limit.error(cause);
+      if (event.event === "error") throw problemError(action, parse(action, event.data) as Problem, { requestId: response.headers.get("X-Request-Id") ?? undefined });
+      if (event.event === "end") return;
+      yield fromJSON(action, event.data);
     }
+    throw new Error("the stream broke off");
   }
   async function* values(): any {
-    const progress: { failures: number; wait: number | undefined } = { failures: 0, wait: undefined };
+    const progress = { failures: 0 };
     for (;;) {
-      const limit = new Limit(action.name, options.signal, options.timeout ?? connection.options.timeout ?? 30_000);
+      const limit = begin(action, options.signal, timeoutOf(client, options));
       try {
         return yield* once(progress, limit);
       } catch (cause) {
         const error = limit.error(cause);
-        const wait = progress.wait ?? pause(progress.failures);
+        const wait = error.retryAfter ?? pause(progress.failures);
         if (!passes(error) || progress.failures++ >= most || wait > maxRetryAfter || limit.signal.aborted) throw error;
         limit.untime();
         await limit.wait(wait).catch((reason) => {
@@ -869,11 +814,14 @@ async function* readChunks(body: ReadableStream<Uint8Array> | null): any {
 }
 
 /** Listens to events. */
-function listen(connection: Connection, path: string, topics: readonly string[], options: StreamOptions = {}): Stream<ApiEvent> {
+function listen(client: ClientOptions, path: string, topics: readonly string[], options: StreamOptions = {}): Stream<ApiEvent> {
   const query = topics.map((topic) => "topic=" + encodeURIComponent(topic)).join("&");
-  const placed: Placed = { method: "GET", path: `${path}?${query}`, headers: {}, repeatable: true };
-  return follow(connection, { name: "$events", path }, options, () => placed, true);
+  const placed = { method: "GET", path: `${path}?${query}`, headers: {}, repeatable: true };
+  return follow(client, { name: "$events", path, parse: parseJSON }, options, () => placed, true);
 }
+
+const maxWaiting = 10_000; // values of a WebSocket that nobody has read
+const maxBuffered = 1_000_000; // bytes of a WebSocket that are not sent
 
 /** Both ways over a WebSocket. */
 class Socket implements Duplex<any, any> {
@@ -887,14 +835,14 @@ class Socket implements Duplex<any, any> {
   private over = false; // nothing more will come
   private sending = true;
 
-  constructor(connection: Connection, action: Action, options: CallOptions) {
-    const { baseUrl, webSocket = globalThis.WebSocket, timeout = 30_000 } = connection.options;
+  constructor(client: ClientOptions, action: Action, options: CallOptions = {}) {
+    const { baseUrl, webSocket = globalThis.WebSocket } = client;
     this.action = action;
     if (!webSocket) throw new ApiError(action.name, "NetworkError", "there is no WebSocket here: give createClient one, as webSocket");
     const page = (globalThis as { location?: { href: string } }).location?.href;
     const url = new URL(baseUrl.replace(/\/+$/, "") + action.path, page);
     url.protocol = url.protocol.replace("http", "ws");
-    this.limit = new Limit(action.name, options.signal, options.timeout ?? timeout);
+    this.limit = begin(action, options.signal, timeoutOf(client, options));
     this.socket = new webSocket(url.href, ["sabir.v1"]);
     this.opened = new Promise((resolve, reject) => {
       this.socket.addEventListener("open", () => {
@@ -917,7 +865,7 @@ class Socket implements Duplex<any, any> {
   async send(value: unknown): Promise<void> {
     const text = `{"value":${toJSON(this.action, value)}}`;
     await this.opened;
-    while (this.socket.bufferedAmount > maxBuffered && !this.over) await this.limit.wait(10); // nothing tells when it is less
+    while (this.socket.bufferedAmount > maxBuffered && !this.over) await new Promise((resolve) => setTimeout(resolve, 10)); // nothing tells when it is less
     if (this.failure) throw this.failure;
     if (this.over || !this.sending) throw new ApiError(this.action.name, "StreamEnded", "the stream has ended", { code: "FailedPrecondition" });
     this.socket.send(text);
@@ -953,11 +901,11 @@ class Socket implements Duplex<any, any> {
   private take(data: unknown): void {
     if (this.over) return;
     try {
-      const message = parseJSON(String(data)) as { value?: unknown; end?: boolean; error?: Problem };
+      const message = parse(this.action, String(data)) as { value?: unknown; end?: boolean; error?: Problem };
       if (message.error) throw problemError(this.action, message.error);
       if (message.end) return this.finish();
       if (this.values.length >= maxWaiting) throw new ApiError(this.action.name, "StreamEnded", "the stream's values were read too slowly");
-      this.values.push(output(this.action, () => message.value));
+      this.values.push(readAs(this.action, this.action.read ?? same, message.value));
       this.wake();
     } catch (cause) {
       this.finish(cause);
@@ -976,52 +924,43 @@ class Socket implements Duplex<any, any> {
 
 // ---- Files
 
-/** Makes the function for an action that takes a file. */
-function upload(connection: Connection, action: Action, gives: "value" | "file"): any {
-  return (body: UploadBody, options: UploadOptions = {}) =>
-    transfer(connection, action, options, gives, () => {
-      const placed: Placed = { method: "POST", path: action.path, headers: {}, repeatable: action.idempotent === true };
-      const file = body as { name?: unknown; type?: unknown };
-      const name = options.fileName ?? (typeof file.name === "string" ? file.name : undefined);
-      const type = options.contentType ?? (typeof file.type === "string" ? file.type : "");
-      if (type !== "" && inMemory(body)) { // only a form has a place for it
-        const form = new FormData();
-        form.append("file", new Blob([body as BlobPart], { type }), name ?? "file");
-        return { ...placed, body: form };
-      }
-      placed.headers["Content-Type"] = "application/octet-stream";
-      if (name !== undefined) placed.headers["Content-Disposition"] = "attachment; filename*=UTF-8''" + encodeName(name);
-      return withBody(placed, body);
-    });
+/** Calls an action that takes a file. */
+function upload(client: ClientOptions, action: Action, gives: Gives, body: UploadBody, options: UploadOptions = {}): any {
+  return transfer(client, action, gives, options, () => {
+    const placed: Placed = { ...placePost(action, undefined), headers: {} };
+    const file = body as { name?: unknown; type?: unknown };
+    const name = options.fileName ?? (typeof file.name === "string" ? file.name : undefined);
+    const type = options.contentType ?? (typeof file.type === "string" ? file.type : "");
+    if (type !== "" && inMemory(body)) { // only a form has a place for it
+      const form = new FormData();
+      form.append("file", new Blob([body as BlobPart], { type }), name ?? "file");
+      return { ...placed, body: form };
+    }
+    placed.headers["Content-Type"] = "application/octet-stream";
+    if (name !== undefined) placed.headers["Content-Disposition"] = "attachment; filename*=UTF-8''" + encodeName(name);
+    return withBody(placed, body);
+  });
 }
 
 const encodeName = (name: string) => encodeURIComponent(name).replace(/['()*!]/g, (c) => "%" + c.charCodeAt(0).toString(16));
 
-/** Makes the function for an action that gives a file. */
-function download(connection: Connection, action: Action): any {
-  return (input?: unknown, options: CallOptions = {}) => transfer(connection, action, options, "file", () => placePost(action, input));
+/** Calls an action that gives a file. */
+function download(client: ClientOptions, action: Action, input?: unknown, options: CallOptions = {}): any {
+  return transfer(client, action, "file", options, () => placePost(action, input));
 }
 
-function transfer(connection: Connection, action: Action, options: CallOptions, gives: "value" | "file", place: () => Placed | Promise<Placed>): Call<any, any> {
-  const run = async (): Promise<Result<any, any>> => {
-    const limit = new Limit(action.name, options.signal, options.timeout ?? 0); // files take their time
-    try {
-      const placed = await place();
-      placed.headers["Accept"] = gives === "file" ? "application/octet-stream, application/problem+json" : acceptJSON;
-      const response = await request(connection, action, placed, options, limit);
-      if (gives === "file") {
-        limit.untime(); // the signal still ends the body
-        return { ok: true, value: response };
-      }
-      const value = await readOutput(action, response);
-      limit.done();
-      return { ok: true, value };
-    } catch (cause) {
-      limit.done();
-      return { ok: false, error: limit.error(cause) };
-    }
-  };
-  return settle(run());
+/** What a transfer ends with: the file as it comes, or a value. */
+type Gives = "value" | "file";
+
+function transfer(client: ClientOptions, action: Action, gives: Gives, options: CallOptions, place: () => Placed | Promise<Placed>): any {
+  return settle(action, options.signal, options.timeout ?? 0, async (limit) => { // files take their time
+    const placed = await place();
+    placed.headers["Accept"] = gives === "file" ? "application/octet-stream, application/problem+json" : acceptJSON;
+    const response = await request(client, action, placed, options, limit);
+    if (gives === "value") return readOutput(action, response);
+    limit.untime(); // the signal still ends the body
+    return response;
+  });
 }
 
 /** The part of an iterator that is used: checking the whole of it against another costs the compiler much. */
@@ -1104,15 +1043,8 @@ function parseExact(text: string): unknown {
   return next();
 }
 
-/** Writes JSON, bigints as numbers. */
-function toJSON(action: Action, value: unknown): string {
-  try {
-    return writeJSON(value) ?? "null";
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new ApiError(action.name, "BadInput", `the input of ${action.name} cannot be written: ${why}`, { code: "InvalidArgument", cause });
-  }
-}
+/** Writes the JSON of inputs that JSON.stringify cannot write: bigints as numbers, bytes, fractions, times. */
+const exact = (value: unknown): string => writeJSON(value) ?? "null";
 
 /** Undefined for what JSON leaves out. */
 function writeJSON(value: any): string | undefined {
@@ -1154,7 +1086,7 @@ function toBase64(bytes: Uint8Array): string {
 const date: Reader = (value) => {
   if (typeof value !== "string") return value;
   const time = new Date(value);
-  if (Number.isNaN(time.getTime())) throw new TypeError(`${JSON.stringify(value)} is no time`);
+  if (isNaN(+time)) throw new TypeError(`${JSON.stringify(value)} is no time`);
   return time;
 };
 
@@ -1194,7 +1126,7 @@ const object = (fields: (value: any) => void): Reader => (value) => {
 
 /** Reads one member in its place. */
 function put(value: any, key: string, read: Reader): void {
-  if (value[key] !== undefined && value[key] !== null) value[key] = read(value[key]);
+  if (value[key] != null) value[key] = read(value[key]);
 }
 
 function isObject(value: unknown): boolean {

@@ -54,7 +54,7 @@ func (m *module) object(s *schema.Schema, by side, indent string) string {
 		return "{}"
 	}
 	inner := indent + "  "
-	part := module{types: m.types}
+	part := module{types: m.types, asJSON: m.asJSON}
 	part.printf("{\n")
 	for _, p := range s.Properties {
 		part.comment(inner, p.Schema.Description, note(p.Schema), deprecated(p.Schema.Deprecated))
@@ -113,12 +113,12 @@ func (m *module) typeOf(s *schema.Schema, by side, indent string) string {
 		return strings.Join(list, " & ")
 	}
 	if s.Const != nil {
-		return literal(s.Const, s)
+		return literal(s.Const, m.isBig(s))
 	}
 	if len(s.Enum) > 0 {
 		var list []string
 		for _, value := range s.Enum {
-			list = appendNew(list, literal(value, s))
+			list = appendNew(list, literal(value, m.isBig(s)))
 		}
 		return strings.Join(list, " | ")
 	}
@@ -160,6 +160,8 @@ func (m *module) typeFor(t string, s *schema.Schema, by side, indent string) str
 	switch t {
 	case "string":
 		switch {
+		case m.asJSON:
+			return "string"
 		case s.ContentEncoding == "base64":
 			return "Uint8Array"
 		case s.Format == "date-time" && by == output:
@@ -169,7 +171,7 @@ func (m *module) typeFor(t string, s *schema.Schema, by side, indent string) str
 		}
 		return "string"
 	case "integer":
-		if isBig(s) {
+		if m.isBig(s) {
 			return "bigint"
 		}
 		return "number"
@@ -203,6 +205,8 @@ func parenthesised(t string) string {
 	return t
 }
 
+func (m *module) isBig(s *schema.Schema) bool { return !m.asJSON && isBig(s) }
+
 // isBig reports whether whole numbers of a schema may be beyond ±(2^53-1).
 func isBig(s *schema.Schema) bool {
 	if s.Format != "int64" && s.Format != "uint64" {
@@ -222,8 +226,8 @@ func isBig(s *schema.Schema) bool {
 	return !within(s.Minimum, s.ExclusiveMinimum) || !within(s.Maximum, s.ExclusiveMaximum)
 }
 
-// literal is a value of an enumeration.
-func literal(value any, s *schema.Schema) string {
+// literal is a value of an enumeration; big makes a number a bigint.
+func literal(value any, big bool) string {
 	switch v := value.(type) {
 	case nil:
 		return "null"
@@ -233,7 +237,7 @@ func literal(value any, s *schema.Schema) string {
 		return strconv.FormatBool(v)
 	}
 	if n, ok := digits(value); ok {
-		if isBig(s) {
+		if big {
 			return n + "n"
 		}
 		return n

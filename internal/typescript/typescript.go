@@ -1,6 +1,9 @@
 // Package typescript writes a TypeScript client for a described API: one readable module without dependencies, for browsers
 // and Node 20 or later.
 //
+// Each action is a function of its own, and createClient makes a client of all of them: a bundler leaves out the functions that
+// a program does not use, and what only these need.
+//
 // The module begins with what all clients share (runtime.ts and rules.ts), which is the same for every API. Below it are the
 // types of inputs, outputs and errors as plain interfaces, what reads outputs, what checks inputs, and the client. Everything
 // is static code: nothing is evaluated or fetched at run time, so it works under a strict Content-Security-Policy.
@@ -29,17 +32,12 @@ var runtime string
 //go:embed rules.ts
 var rules string
 
-// Option changes what Write writes.
-type Option func(*module)
-
-// WithoutRules leaves out the functions that check inputs. Bundlers drop them anyway where they are not used.
-func WithoutRules() Option { return func(m *module) { m.noRules = true } }
-
 // module is the state of the generator while it writes one module.
 type module struct {
 	api     api.API
-	noRules bool
+	form    form
 	byTag   bool // checks are made of tags, not of keywords
+	asJSON  bool // values have the types that JSON has: nothing reads them
 	names   *names
 	types   map[string]*named // by their names in api.Types
 	actions []*action         // in the API's order
@@ -47,36 +45,87 @@ type module struct {
 	out     bytes.Buffer
 }
 
+// form is the language that a module is written in.
+type form int
+
+const (
+	sourceForm      form = iota // TypeScript
+	scriptForm                  // JavaScript
+	declarationForm             // the types of the JavaScript, for TypeScript
+)
+
 // Write writes the module for an API. The same API always gives the same bytes. It fails for a reference to a type that the
 // API does not have, for a schema that refers to itself without end, and for what w fails with.
-func Write(w io.Writer, a api.API, options ...Option) error {
-	m := &module{api: a, names: newNames(), types: map[string]*named{}}
-	for _, option := range options {
-		option(m)
-	}
+func Write(w io.Writer, a api.API) error { return write(w, a, sourceForm, runtime+"\n"+rules) }
+
+func write(w io.Writer, a api.API, f form, shared string) error {
+	m := &module{api: a, form: f, names: newNames(), types: map[string]*named{}}
 	if err := m.collect(); err != nil {
 		return fmt.Errorf("typescript: %w", err)
 	}
 	m.header()
-	m.out.WriteString(runtime)
-	if !m.noRules {
-		m.out.WriteString("\n" + rules)
+	m.out.WriteString(shared)
+	if f != scriptForm {
+		m.section("The types of " + oneLine(m.title()) + ".")
+		m.writeTypes()
+		m.writeErrors()
+		m.writeActions()
 	}
-	m.section("The types of " + oneLine(m.title()) + ".")
-	m.writeTypes()
-	m.writeErrors()
-	m.writeActions()
-	m.section("The client.")
-	m.writeNamespaces()
+	m.section("One function an action. Bundlers leave out those that nobody uses.")
+	m.writeFunctions()
+	m.section("The client of all actions.")
+	if f != scriptForm {
+		m.writeNamespaces()
+	}
 	m.writeClient()
-	m.section("How outputs are read: JSON becomes the declared types.")
-	m.writeReaders()
-	if !m.noRules {
-		m.section("How inputs are checked.")
-		m.writeChecks()
+	if f != declarationForm {
+		m.section("How outputs are read: JSON becomes the declared types.")
+		m.writeReaders()
 	}
+	m.section("How inputs are checked.")
+	m.writeChecks()
 	_, err := w.Write(m.out.Bytes())
 	return err
+}
+
+// params are the parameters of a function. The name of one that may be left out ends with a question mark.
+type params []param
+
+type param struct{ name, kind string }
+
+func (p params) text(typed bool) string {
+	var list []string
+	for _, one := range p {
+		if typed {
+			list = append(list, one.name+": "+one.kind)
+		} else {
+			list = append(list, strings.TrimSuffix(one.name, "?"))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// function writes a function. The name of one that is exported has "export " before it. Its statements have no types.
+func (m *module) function(name string, p params, result string, statements ...string) {
+	name, exported := strings.CutPrefix(name, "export ")
+	if m.form == declarationForm {
+		if exported {
+			m.printf("export declare function %s(%s): %s;\n", name, p.text(true), result)
+		}
+		return
+	}
+	if exported {
+		m.printf("export ")
+	}
+	m.printf("function %s(%s)%s {\n  %s\n}\n", name, p.text(m.form == sourceForm), m.typed(": "+result), strings.Join(statements, "\n  "))
+}
+
+// typed returns the text of a type, and nothing in JavaScript.
+func (m *module) typed(text string) string {
+	if m.form == scriptForm {
+		return ""
+	}
+	return text
 }
 
 func (m *module) title() string {
@@ -105,6 +154,9 @@ func (m *module) printf(format string, args ...any) { fmt.Fprintf(&m.out, format
 
 // comment writes a doc comment; nothing for no text.
 func (m *module) comment(indent string, paragraphs ...string) {
+	if m.form == scriptForm {
+		return // it is in the declarations
+	}
 	var lines []string
 	for _, p := range paragraphs {
 		if p = strings.TrimSpace(p); p == "" {

@@ -39,10 +39,10 @@ func TestTheModuleOfAnAPI(t *testing.T) {
 	}
 }
 
-func written(t testing.TB, a api.API, options ...Option) string {
+func written(t testing.TB, a api.API) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, a, options...); err != nil {
+	if err := Write(&b, a); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -75,13 +75,6 @@ func TestAReferenceToNothingIsAnError(t *testing.T) {
 	}
 }
 
-func TestWithoutRulesTheChecksAreLeftOut(t *testing.T) {
-	text := written(t, shop(t), WithoutRules())
-	if strings.Contains(text, "function checkNewUser") || strings.Contains(text, "export const validators") {
-		t.Error("there are checks")
-	}
-}
-
 // odd has names and texts that mean something to TypeScript.
 const odd = `{"title":"*/ odd\nalert(1)","description":"one\u2028alert(2)","prefix":"/api","actions":[
 	{"name":"a","path":"/a","out":{"$ref":"#/$defs/Date"},"description":"*/ alert(3) /*"},
@@ -104,7 +97,7 @@ func TestOddNamesBecomeNamesThatAreFree(t *testing.T) {
 		"export type MyError = DateType | null;",
 		`  ["__proto__"]: __proto__Api;`,
 		`  "my-own": MyOwnApi;`,
-		"    a: members(bare(c, ",
+		"    a: members(withClient(c, aAction), {",
 		`path: "/api/a/b"`,
 		`name: "rest...", in: "path"`,
 		`  readonly name: "It's \"bad\"";`,

@@ -175,6 +175,98 @@ func TestWithCertificatesAPrincipalIsTakenFromTheNodesThatWereNamed(t *testing.T
 	}
 }
 
+// named is a node that proves its id by the key of the text; asking, it wants that of others too.
+func named(t testing.TB, id, text string, asking bool, patterns ...string) vouch.Node {
+	t.Helper()
+	key := func(text string) identity.Key {
+		k, err := identity.NewKey(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	known, err := identity.NewKnown(map[string]string{"gateway-*": key(gatewayKey).Public(), "orders-*": key(ordersKey).Public()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := vouch.Node{ID: id, Keys: seal.NewKeys(oneKey), NodeKey: key(text), Nodes: patterns}
+	if asking {
+		n.NodeKeys = known
+	}
+	return n
+}
+
+const gatewayKey, ordersKey = "the key of the nodes called gateway-*", "the key of the nodes called orders-*"
+
+func TestWithNodeKeysAPrincipalIsTakenFromTheNodesThatWereNamed(t *testing.T) {
+	reader := named(t, "orders-1", ordersKey, true, "gateway-*")
+	for about, test := range map[string]struct {
+		from map[string]string
+		by   vouch.Node
+		want bool
+	}{
+		"a node that was named":                    {published(named(t, "gateway-1", gatewayKey, true)), reader, true},
+		"a node of another name":                   {published(named(t, "orders-2", ordersKey, true)), reader, false},
+		"one that calls itself so":                 {published(named(t, "gateway-1", ordersKey, true)), reader, false},
+		"the cluster key alone":                    {published(keyed(oneKey)), reader, false},
+		"nobody is named":                          {published(named(t, "gateway-1", gatewayKey, true)), named(t, "orders-1", ordersKey, true), false},
+		"a reader that has no node keys yet":       {published(named(t, "gateway-1", gatewayKey, true)), keyed(oneKey), true},
+		"a reader that does not ask for proof yet": {published(named(t, "gateway-1", gatewayKey, false)), named(t, "orders-1", ordersKey, false), true},
+		"such a reader, and another cluster":       {published(named(t, "gateway-1", gatewayKey, false)), keyed(otherKey), false},
+	} {
+		if got := believed(t, test.by, test.from, message...); got != test.want {
+			t.Errorf("%s: taken %t", about, got)
+		}
+	}
+	from := published(named(t, "gateway-1", gatewayKey, true))
+	if believed(t, reader, from, []byte("shop.refunds"), message[1], message[2]) {
+		t.Error("a signature is taken for another message")
+	}
+}
+
+func TestAProofOfAPublisherIsOfOneMessageAndOneName(t *testing.T) {
+	ca := newAuthority(t)
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	soon := time.Now().Add(time.Hour)
+	allowed := []string{"orders-*"}
+	for about, test := range map[string]struct {
+		by, reader vouch.Node
+		proves     bool
+		taken      bool
+	}{
+		"a node key":                         {named(t, "orders-1", ordersKey, true), named(t, "orders-2", ordersKey, true), true, true},
+		"the node key of another group":      {named(t, "orders-1", gatewayKey, true), named(t, "orders-2", ordersKey, true), true, false},
+		"another name":                       {named(t, "gateway-1", gatewayKey, true), named(t, "orders-2", ordersKey, true), false, false},
+		"a certificate":                      {ca.node(t, "orders-1", key, soon), ca.node(t, "billing", key, soon), true, true},
+		"a certificate of another name":      {ca.node(t, "billing", key, soon), ca.node(t, "billing", key, soon), false, false},
+		"a certificate of another authority": {newAuthority(t).node(t, "orders-1", key, soon), ca.node(t, "billing", key, soon), true, false},
+		"the cluster key alone":              {keyed(oneKey), named(t, "orders-2", ordersKey, true), false, false},
+		"a reader that asks for no proof":    {named(t, "orders-1", ordersKey, true), keyed(oneKey), true, false},
+	} {
+		proof := test.by.Publisher(allowed, "shop.orders", "id-1", []byte("data"))
+		if (proof != "") != test.proves || test.reader.PublishedBy(allowed, proof, "shop.orders", []byte("data")) != test.taken {
+			t.Errorf("%s: the proof is %q", about, proof)
+		}
+		if !test.taken {
+			continue
+		}
+		for other, taken := range map[string]bool{
+			"another channel": test.reader.PublishedBy(allowed, proof, "shop.refunds", []byte("data")),
+			"other data":      test.reader.PublishedBy(allowed, proof, "shop.orders", []byte("date")),
+			"another id":      test.reader.PublishedBy(allowed, "x"+proof[1:], "shop.orders", []byte("data")),
+			"other patterns":  test.reader.PublishedBy([]string{"billing-*"}, proof, "shop.orders", []byte("data")),
+			"a principal's":   test.reader.PublishedBy(allowed, "~"+published(test.by)[vouch.MetadataKey], "shop.orders", []byte("data")),
+		} {
+			if taken {
+				t.Errorf("%s: the proof is taken for %s", about, other)
+			}
+		}
+	}
+}
+
 // FuzzCheck holds that no proof of somebody without a key or a certificate is taken, whatever it is.
 func FuzzCheck(f *testing.F) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
@@ -182,7 +274,8 @@ func FuzzCheck(f *testing.F) {
 		f.Fatal(err)
 	}
 	ca := newAuthority(f)
-	nodes := []vouch.Node{keyed("nobody who fuzzes has this key.."), ca.node(f, "billing", key, time.Now().Add(time.Hour), "*")}
+	nodes := []vouch.Node{keyed("nobody who fuzzes has this key.."), ca.node(f, "billing", key, time.Now().Add(time.Hour), "*"), named(f, "orders-1", ordersKey, true, "*")}
+	f.Add(published(named(f, "gateway-1", "a key that nobody knows of, so far as", true))[vouch.MetadataKey])
 	f.Add("")
 	f.Add("Zm9yZ2Vk")
 	f.Add(published(newAuthority(f).node(f, "gateway-1", key, time.Now().Add(time.Hour)))[vouch.MetadataKey])
@@ -190,6 +283,9 @@ func FuzzCheck(f *testing.F) {
 		for _, n := range nodes {
 			if believed(t, n, map[string]string{identity.PrincipalKey: principal, "tenant": "acme", vouch.MetadataKey: proof}, message...) {
 				t.Error("it is taken")
+			}
+			if n.ProvesNames() && n.PublishedBy([]string{"*"}, proof, "shop.orders", []byte("data")) {
+				t.Error("it is taken for a publisher's")
 			}
 		}
 	})

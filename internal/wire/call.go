@@ -99,6 +99,7 @@ func (c *Call) Free() {
 func (c *Call) Do(ctx context.Context, value []byte) error {
 	l := c.link
 	c.out = value
+	c.route.noteSize(len(value))
 	value, flags, err := l.shrink(value)
 	if err != nil {
 		return err
@@ -144,7 +145,6 @@ func (c *Call) Do(ctx context.Context, value []byte) error {
 	l.mu.Unlock()
 	m := largeMessage{kind: kindChunk, id: id, value: value, begun: true}
 	err = l.sendLarge(ctx, c.done, &m)
-	c.keepHint(len(value))
 	if m.held {
 		c.out = nil // the writer may still be reading it
 	}
@@ -186,9 +186,6 @@ func (c *Call) answered() error {
 	c.reply = plain
 	return nil
 }
-
-// keepHint remembers how large the route's values are, for the next Buf.
-func (c *Call) keepHint(size int) { c.route.sizeHint.Store(int64(size)) }
 
 // shrink checks the length of a value, and compresses it where that was agreed and pays.
 func (l *Link) shrink(value []byte) (_ []byte, flags uint8, _ error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sabir-go/sabir/internal/admission"
+	"github.com/sabir-go/sabir/internal/identity"
 	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/seal"
 )
@@ -70,6 +71,11 @@ type Config struct {
 	// sealed. A weak key can be guessed offline from a recorded handshake, so let it be random: 32 bytes of crypto/rand, not a
 	// password. Where one side has a key and the other has none, both get that reason and the link is refused.
 	Keys seal.Keys
+
+	// NodeKey is the key by which this node proves its id to peers that ask for that, and NodeKeys those of peers, which are refused without;
+	// the zero Key proves nothing, and nil asks for nothing. Both need Keys.
+	NodeKey  identity.Key
+	NodeKeys identity.Known
 
 	// Plain leaves what follows the handshake as it is where the peer agrees: everybody on the way can read and change it.
 	Plain bool
@@ -224,6 +230,14 @@ func (c Config) Validate() error {
 	}
 	if err := c.Keys.Validate(); err != nil {
 		fault("Config.Keys: %w", err)
+	}
+	if c.Keys.None() && (!c.NodeKey.None() || c.NodeKeys != nil) {
+		fault("Config.NodeKey and NodeKeys need a cluster key (cluster.Key), in whose handshake ids are proven")
+	}
+	if c.NodeKeys != nil {
+		if err := c.NodeKeys.CheckOwn(c.NodeKey, c.Node); err != nil {
+			fault("Config.NodeKey: %w", err)
+		}
 	}
 	if problem := aboutProblem(c.About); problem != "" {
 		fault("Config.About %s", problem)

@@ -26,6 +26,7 @@ const (
 	messageSealed  = 2 // where both sides have a key, all messages of a turn, sealed: see turn and say
 	messageOK      = 3 // empty
 	messageRefusal = 4 // number of the reason uint8 | UTF-8 text for users
+	messageProof   = 5 // behind a hello that is sealed: see package identity
 
 	messageHeader = 5
 	maxHello      = 64 << 10 // of messageSealed too
@@ -179,7 +180,7 @@ func (h *handshaker) dial() (Peer, error) {
 	if err != nil {
 		return Peer{}, h.refuse(err)
 	}
-	peer, _, err := h.judge(own, data)
+	peer, _, err := h.judge(own, data, turn)
 	if err != nil {
 		return Peer{}, h.refuse(err)
 	}
@@ -212,11 +213,15 @@ func (h *handshaker) accept() (Peer, error) {
 	if err != nil {
 		return Peer{}, h.refuse(err)
 	}
-	peer, own, err := h.judge(helloOf(h.config, h.want), data)
+	peer, own, err := h.judge(helloOf(h.config, h.want), data, turn)
 	if err != nil {
 		return Peer{}, h.refuse(err)
 	}
-	if err := h.say(appendMessage(helloMessage(own), messageOK, nil)); err != nil {
+	messages := appendMessage(helloMessage(own), messageOK, nil)
+	if h.keyed() {
+		messages = h.appendProof(messages, h.answer.OwnTie)
+	}
+	if err := h.say(messages); err != nil {
 		return Peer{}, err
 	}
 	turn, err = h.turn()
@@ -265,7 +270,7 @@ func (h *handshaker) say(messages []byte) error {
 	case h.channel != nil:
 		body = h.channel.Out.Seal(nil, messages, nil)
 	case h.dialled:
-		body, h.offer, err = h.config.Keys.Offer(h.random, h.suites(), h.prologue, messages)
+		body, h.offer, err = h.config.Keys.Offer(h.random, h.suites(), h.prologue, func(tie []byte) []byte { return h.appendProof(slices.Clip(messages), tie) })
 	case h.answer != nil:
 		body, h.channel, err = h.answer.Reply(messages)
 	default: // the peer has not proven the key: this can only be a refusal
@@ -308,8 +313,8 @@ func (h *handshaker) turn() (io.Reader, error) {
 // suites is the one cipher that follows from both preambles.
 func (h *handshaker) suites() []seal.Suite { return []seal.Suite{seal.Agreed(h.flags&flagAES != 0)} }
 
-// judge decides about the peer by its hello; own is completed where it answers one.
-func (h *handshaker) judge(own hello, data []byte) (Peer, hello, error) {
+// judge decides about the peer by its hello, and by what follows that in its turn; own is completed where it answers one.
+func (h *handshaker) judge(own hello, data []byte, turn io.Reader) (Peer, hello, error) {
 	theirs, err := parseHello(data)
 	if err != nil {
 		text := err.Error() // may quote the peer
@@ -329,6 +334,12 @@ func (h *handshaker) judge(own hello, data []byte) (Peer, hello, error) {
 	peer := peerOf(own, theirs)
 	peer.Version, peer.Dialled, peer.Keyed = h.version, h.dialled, h.keyed()
 	peer.Names = namesOf(h.conn)
+	if h.config.NodeKeys != nil {
+		if err := h.checkProof(theirs.Node, turn); err != nil {
+			return Peer{}, own, err
+		}
+		peer.Names = append(peer.Names, theirs.Node)
+	}
 	peer.Sealed = h.sealing() || h.flags&flagBound != 0
 	if h.config.Admit != nil {
 		if err := h.config.Admit(peer); err != nil {

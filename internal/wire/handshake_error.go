@@ -18,6 +18,7 @@ const (
 	ReasonBinding   Reason = "the TLS of the two sides is not the same"
 	ReasonMalformed Reason = "not understood"
 	ReasonRefused   Reason = "refused by the owner"
+	ReasonIdentity  Reason = "node id not proven"
 
 	// ReasonNotSabir and those below are never sent to the peer.
 	ReasonNotSabir Reason = "the peer does not speak this protocol"
@@ -30,7 +31,7 @@ const (
 // reasonNumbers is the one table of the reasons that go on the wire, by their number there.
 var reasonNumbers = [...]Reason{
 	1: ReasonVersion, 2: ReasonKeyNeeded, 3: ReasonKey, 4: ReasonCluster, 5: ReasonSameNode, 6: ReasonPurpose,
-	7: ReasonRole, 8: ReasonBinding, 9: ReasonMalformed, 10: ReasonRefused, 11: ReasonSelf,
+	7: ReasonRole, 8: ReasonBinding, 9: ReasonMalformed, 10: ReasonRefused, 11: ReasonSelf, 12: ReasonIdentity,
 }
 
 // HandshakeError is the error of Handshake. It holds no key and no proof.

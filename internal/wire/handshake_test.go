@@ -523,7 +523,7 @@ func TestEveryReasonOnTheWireHasANumberOfItsOwn(t *testing.T) {
 func TestOnlyWhatMayPassByItselfIsTemporary(t *testing.T) {
 	temporary := []Reason{ReasonLost, ReasonTimeout, ReasonRefused}
 	lasting := []Reason{ReasonNotSabir, ReasonCanceled, ReasonConfig, ReasonVersion, ReasonKeyNeeded, ReasonKey, ReasonCluster,
-		ReasonSameNode, ReasonPurpose, ReasonRole, ReasonBinding, ReasonMalformed, ReasonSelf}
+		ReasonSameNode, ReasonPurpose, ReasonRole, ReasonBinding, ReasonMalformed, ReasonSelf, ReasonIdentity}
 	for _, reason := range slices.Concat(temporary, lasting) {
 		if got := (&HandshakeError{Reason: reason}).Temporary(); got != slices.Contains(temporary, reason) {
 			t.Errorf("%q: %t", reason, got)
@@ -580,13 +580,18 @@ func recorded(key []byte, dialled bool) side {
 // record returns all bytes that the two sides of one successful handshake send.
 func record(t testing.TB, key []byte) (dialler, acceptor []byte) {
 	t.Helper()
+	return recordOf(t, recorded(key, true), recorded(key, false))
+}
+
+func recordOf(t testing.TB, dialler, acceptor side) (byDialler, byAcceptor []byte) {
+	t.Helper()
 	atDialler, atAcceptor := net.Pipe()
 	defer atDialler.Close()
 	defer atAcceptor.Close()
 	tapDialler, tapAcceptor := &tap{Conn: atDialler}, &tap{Conn: atAcceptor}
 	done := make(chan outcome, 1)
-	go func() { done <- recorded(key, false).handshake(context.Background(), tapAcceptor, false) }()
-	got := recorded(key, true).handshake(context.Background(), tapDialler, true)
+	go func() { done <- acceptor.handshake(context.Background(), tapAcceptor, false) }()
+	got := dialler.handshake(context.Background(), tapDialler, true)
 	if other := <-done; got.err != nil || other.err != nil {
 		t.Fatal(got.err, other.err)
 	}

@@ -26,13 +26,14 @@ type Inbound struct {
 	out     []byte // the answer; kept for the next
 	pairs   []Pair // see Answer
 
-	class    admission.Class
-	arrived  int64 // in the link's time, where there is a timeout
-	onReader bool
-	held     int  // bytes of the value that are counted, until it is served
-	counted  bool // it has a place among Limits.Calls and in the Budget
-	answered bool
-	next     *Inbound // in the queue
+	class     admission.Class
+	arrived   int64 // in the link's time, where there is a timeout
+	onReader  bool
+	unhurried bool // its answer may wait for the next write of the goroutine that answers
+	held      int  // bytes of the value that are counted, until it is served
+	counted   bool // it has a place among Limits.Calls and in the Budget
+	answered  bool
+	next      *Inbound // in the queue
 
 	// Guarded by inboundTable.mu where the request is in the table.
 	listed    bool
@@ -73,6 +74,7 @@ func (in *Inbound) Reply(value []byte) {
 		return
 	}
 	in.out = value
+	in.Route.noteSize(len(value))
 	l := in.link
 	value, flags, err := l.shrink(value)
 	if err != nil {
@@ -148,7 +150,7 @@ func (in *Inbound) leave() {
 // sure to: the reader writes when it has served what it has read, and workers by the rules of their queue.
 func (in *Inbound) unlock() {
 	switch {
-	case in.onReader:
+	case in.onReader || in.unhurried && len(in.link.pending) < highWater:
 		in.link.mu.Unlock()
 	case in.link.jobs.othersWillWrite():
 		in.link.mu.Unlock()
@@ -159,7 +161,6 @@ func (in *Inbound) unlock() {
 
 // replyLarge sends an answer in chunks; on a goroutine of its own where this one is the reader.
 func (in *Inbound) replyLarge(head, value []byte, flags uint8) {
-	in.Route.sizeHint.Store(int64(len(value)))
 	l := in.link
 	l.leaving.sending.Add(1)
 	l.memory.Hold(len(value))
@@ -186,11 +187,6 @@ func (in *Inbound) replyLarge(head, value []byte, flags uint8) {
 func (in *Inbound) serve() {
 	defer in.finish() // deferred for targets that end their goroutine
 	in.begun()
-	if f := in.tooLate(); f != nil {
-		in.link.config.Admission.Late()
-		in.Fail(f)
-		return
-	}
 	if in.flags&flagCompressed != 0 {
 		plain, err := in.link.expand(in.payload)
 		if err != nil {
@@ -200,6 +196,21 @@ func (in *Inbound) serve() {
 		in.payload = plain
 	}
 	in.Route.target.Serve(in)
+}
+
+// refusedLate answers a request that is not to be served any more, and reports whether it was one. The caller sees to it that the
+// answer is written. Those that waited for too long are often many in a row: with a write and a pause for each, a node that was asked
+// for much at once answered only them, for as long as more came.
+func (in *Inbound) refusedLate() bool {
+	f := in.tooLate()
+	if f == nil {
+		return false
+	}
+	in.link.config.Admission.Late()
+	in.unhurried = true
+	in.Fail(f)
+	in.release()
+	return true
 }
 
 // begun records that the value waits no more: whoever serves the request has it.
@@ -255,7 +266,7 @@ func (in *Inbound) release() {
 	freeLarge(in.large)
 	in.Meta, in.Route, in.link, in.schema = Meta{}, nil, nil, nil
 	in.payload, in.large, in.ctx, in.pairs = nil, nil, nil, nil
-	in.listed, in.cancelled, in.counted, in.answered = false, false, false, false
+	in.listed, in.cancelled, in.counted, in.answered, in.unhurried = false, false, false, false, false
 	in.copied, in.out = keepSmall(in.copied), keepSmall(in.out)
 	if !in.onReader {
 		inboundPool.Put(in)

@@ -162,14 +162,22 @@ func (j *jobs) work() {
 		a.Pause()
 	}
 	in := j.take(true)
-	begun, served, slow := j.link.now(), 0, false
+	begun, served, slow, unwritten := j.link.now(), 0, false, false
 	for {
-		if in == nil {
+		if in != nil && in.refusedLate() {
+			unwritten, in = true, j.take(false)
+			continue
+		}
+		if in == nil || unwritten {
 			j.link.flush()
+			unwritten = false
+		}
+		if in == nil {
 			// What came during the write has asked for a worker, but this one is already here.
 			if in = j.take(false); in == nil {
 				return
 			}
+			continue
 		}
 		in.serve()
 		if served++; j.queued.Load() > 0 && (slow || served%8 == 0) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/identity"
 )
 
 // TestAnotherImplementationThatWasWrittenFromThePageSpeaksToANode runs testdata/client.py, which has the handshake with a key, its
@@ -19,15 +20,19 @@ func TestAnotherImplementationThatWasWrittenFromThePageSpeaksToANode(t *testing.
 		t.Fatal(err)
 	}
 	defer listener.Close()
+	known, err := identity.NewKnown(map[string]string{"go": nodeKey(t, billingKey).Public(), "python": nodeKey(t, ordersKey).Public()})
+	if err != nil {
+		t.Fatal(err)
+	}
 	served := make(chan error, 1)
 	go func() {
-		for _, key := range [][]byte{testKey, otherKey} { // the second caller is turned away
+		proves := Config{Node: "go", Cluster: "c", Keys: keysOf(testKey), NodeKey: nodeKey(t, billingKey), NodeKeys: known}
+		for _, c := range []Config{{Node: "go", Cluster: "c", Keys: keysOf(testKey)}, proves, {Node: "go", Cluster: "c", Keys: keysOf(otherKey)}} { // the last caller is turned away
 			conn, err := listener.Accept()
 			if err != nil {
 				served <- err
 				return
 			}
-			c := Config{Node: "go", Cluster: "c", Keys: keysOf(key)}
 			secured, peer, err := Handshake(t.Context(), conn, c, false, ForLink)
 			if err != nil {
 				served <- err
@@ -40,15 +45,18 @@ func TestAnotherImplementationThatWasWrittenFromThePageSpeaksToANode(t *testing.
 		}
 	}()
 	_, port, _ := strings.Cut(listener.Addr().String(), ":")
-	client := func() (string, error) {
+	client := func(proofs ...string) (string, error) {
 		var out bytes.Buffer
-		command := exec.CommandContext(t.Context(), python, "testdata/client.py", "127.0.0.1", port, string(testKey))
+		command := exec.CommandContext(t.Context(), python, append([]string{"testdata/client.py", "127.0.0.1", port, string(testKey)}, proofs...)...)
 		command.Stdout, command.Stderr = &out, &out
 		err := command.Run()
 		return out.String(), err
 	}
 	if out, err := client(); err != nil || out != "go 000568656c6c6f\n" {
 		t.Fatalf("the client prints %s, %v", out, err)
+	}
+	if out, err := client(ordersKey, nodeKey(t, billingKey).Public()); err != nil || out != "go 000568656c6c6f\n" {
+		t.Fatalf("with a node key the client prints %s, %v", out, err)
 	}
 	if out, err := client(); err == nil || !strings.Contains(out, "reason 3") {
 		t.Errorf("with another key than the node's it prints %s, %v", out, err)

@@ -28,7 +28,16 @@ type Route struct {
 
 	declared *numbered[routeKey] // of a route of this side, nil before its first use. Guarded by Link.mu
 	target   Target              // of a route that the peer declared
-	sizeHint atomic.Int64
+	sizeHint atomic.Int64        // the length of the last value, or 0 where none was longer than keepCall; see noteSize
+}
+
+// noteSize remembers how long the route's last value was, for the next Buf. Where small values follow a large one the hint must go down
+// again: with one of a mebibyte among two hundred small ones, each small one took a buffer of a mebibyte. A small value is noted only
+// after a large one, so that routes of small values, which nearly all are, write to nothing that their calls share.
+func (r *Route) noteSize(size int) {
+	if size > keepCall || r.sizeHint.Load() > keepCall {
+		r.sizeHint.Store(int64(size))
+	}
 }
 
 type routeKey struct {

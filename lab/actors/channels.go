@@ -130,3 +130,31 @@ func (n *channels) subscribe(node string, count int, to *tally) error {
 	n.start(count, ready, func() func(Message) { return (&subscriber{deliveries: to}).take })
 	return ready.wait("subscribed")
 }
+
+// outbox of the channels, which any goroutine may send to.
+type channelOutbox []chan Message
+
+func (all channelOutbox) send(to int, m Message) { all[to] <- m }
+
+// passSize is the capacity of the channels of a shape: no fewer than tokens are under way, so that none waits for itself in a circle.
+const passSize = 1024
+
+func (n *channels) pass(count int, handle handler) (func(int, Message) error, error) {
+	all := make(channelOutbox, count)
+	for i := range all {
+		all[i] = make(chan Message, passSize)
+	}
+	for i, inbox := range all {
+		go func() {
+			for {
+				select {
+				case m := <-inbox:
+					handle(i, m, all)
+				case <-n.end:
+					return
+				}
+			}
+		}()
+	}
+	return func(to int, m Message) error { all[to] <- m; return nil }, nil
+}

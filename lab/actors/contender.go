@@ -75,6 +75,10 @@ type node interface {
 	// It is called from several goroutines at once, once for each caller.
 	calling(to place, body func(call func(Message) (Message, error)) error) error
 
+	// pass starts n processes, with numbers from 0. Each hands what comes to it to handle. tell sends to one of them from outside of all
+	// processes; one goroutine at a time calls it.
+	pass(n int, handle handler) (tell func(to int, m Message) error, err error)
+
 	// idle starts n processes that wait for messages. Each one calls started.add when it runs for the first time.
 	idle(n int, started *tally) error
 

@@ -259,3 +259,35 @@ func (n ergoNode) subscribe(node string, count int, to *tally) error {
 }
 
 func (n ergoNode) stop() { n.StopForce() }
+
+// ergoPasser is a process of a shape.
+type ergoPasser struct {
+	act.Actor
+	self   int
+	handle handler
+	all    []gen.PID
+	fail   func(error)
+}
+
+func (p *ergoPasser) HandleMessage(_ gen.PID, message any) error {
+	p.handle(p.self, message.(Message), p)
+	return nil
+}
+
+func (p *ergoPasser) send(to int, m Message) {
+	if err := p.SendPID(p.all[to], m); err != nil {
+		p.fail(err)
+	}
+}
+
+func (n ergoNode) pass(count int, handle handler) (func(int, Message) error, error) {
+	all := make([]gen.PID, count)
+	for i := range all {
+		pid, err := n.Spawn(func() gen.ProcessBehavior { return &ergoPasser{self: i, handle: handle, all: all, fail: n.fail} }, gen.ProcessOptions{})
+		if err != nil {
+			return nil, err
+		}
+		all[i] = pid
+	}
+	return func(to int, m Message) error { return n.Node.Send(all[to], m) }, nil
+}

@@ -173,3 +173,34 @@ func (n *goakt) subscribe(node string, count int, to *tally) error {
 	}
 	return ready.wait("subscribed")
 }
+
+// goaktPasser is an actor of a shape.
+type goaktPasser struct {
+	all  []*actor.PID
+	self *actor.PID
+	fail func(error)
+}
+
+func (p *goaktPasser) send(to int, m Message) {
+	if err := p.self.Tell(context.Background(), p.all[to], m); err != nil {
+		p.fail(err)
+	}
+}
+
+func (n *goakt) pass(count int, handle handler) (func(int, Message) error, error) {
+	all := make([]*actor.PID, count)
+	for i := range all {
+		p := &goaktPasser{all: all, fail: n.fail}
+		pid, err := n.spawn("passer-"+strconv.Itoa(i), func(c *actor.ReceiveContext) {
+			if m, ok := c.Message().(Message); ok {
+				p.self = c.Self()
+				handle(i, m, p)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		all[i] = pid
+	}
+	return func(to int, m Message) error { return actor.Tell(context.Background(), all[to], m) }, nil
+}

@@ -167,3 +167,25 @@ func (n *hollywood) subscribe(node string, count int, to *tally) error {
 	n.BroadcastEvent(ready{})
 	return subscribed.wait("subscribed")
 }
+
+// hollywoodPasser is an actor of a shape.
+type hollywoodPasser struct {
+	all []*actor.PID
+	c   *actor.Context
+}
+
+func (p *hollywoodPasser) send(to int, m Message) { p.c.Send(p.all[to], m) }
+
+func (n *hollywood) pass(count int, handle handler) (func(int, Message) error, error) {
+	all := make([]*actor.PID, count)
+	for i := range all {
+		p := &hollywoodPasser{all: all}
+		all[i] = n.SpawnFunc(func(c *actor.Context) {
+			if m, ok := c.Message().(Message); ok {
+				p.c = c
+				handle(i, m, p)
+			}
+		}, hollywoodKind, n.options...)
+	}
+	return func(to int, m Message) error { n.Send(all[to], m); return nil }, nil
+}

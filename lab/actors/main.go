@@ -50,6 +50,9 @@ func start(o child.Order) (child.Job, error) {
 }
 
 func jobOf(n node, o child.Order, found *problems) (child.Job, error) {
+	if job, there := shapeHere(n, o, found); there {
+		return job, nil
+	}
 	switch o.Work {
 	case local11, localNN:
 		return pingHere(n, o, found), nil

@@ -156,3 +156,25 @@ func (n *protoactor) subscribe(node string, count int, to *tally) error {
 	}
 	return started.wait("started")
 }
+
+// protoactorPasser is an actor of a shape.
+type protoactorPasser struct {
+	all []*actor.PID
+	c   actor.Context
+}
+
+func (p *protoactorPasser) send(to int, m Message) { p.c.Send(p.all[to], m) }
+
+func (n *protoactor) pass(count int, handle handler) (func(int, Message) error, error) {
+	all := make([]*actor.PID, count)
+	for i := range all {
+		p := &protoactorPasser{all: all}
+		all[i] = n.Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if m, ok := c.Message().(Message); ok {
+				p.c = c
+				handle(i, m, p)
+			}
+		}))
+	}
+	return func(to int, m Message) error { n.Root.Send(all[to], m); return nil }, nil
+}

@@ -197,3 +197,40 @@ func (n *sabirNode) publisher() (func(Message) error, error) {
 	pid, err := actor.Spawn(n.system, publishers, n.node != nil)
 	return func(m Message) error { return actor.Send(n.system, pid, m) }, err
 }
+
+// sabirPasser is a process of a shape.
+type sabirPasser struct {
+	self   int
+	handle handler
+	all    []actor.PID // of all processes, complete before the first message
+	fail   func(error)
+	p      *actor.Process
+}
+
+func (s *sabirPasser) Init(_ *actor.Process, from sabirPasser) error { *s = from; return nil }
+
+func (s *sabirPasser) Take(p *actor.Process, m Message) error {
+	s.p = p // of this callback: the next may have another
+	s.handle(s.self, m, s)
+	return nil
+}
+
+func (s *sabirPasser) send(to int, m Message) {
+	if err := actor.Send(s.p, s.all[to], m); err != nil {
+		s.fail(err)
+	}
+}
+
+var passers = actor.Define("passer", (*sabirPasser).Init, actor.OnMessage((*sabirPasser).Take))
+
+func (n *sabirNode) pass(count int, handle handler) (func(int, Message) error, error) {
+	all := make([]actor.PID, count)
+	for i := range all {
+		p, err := actor.Spawn(n.system, passers, sabirPasser{self: i, handle: handle, all: all, fail: n.Fail}, actor.Mailbox(64<<10, actor.Wait))
+		if err != nil {
+			return nil, err
+		}
+		all[i] = p.PID()
+	}
+	return func(to int, m Message) error { return actor.Send(n.system, all[to], m) }, nil
+}

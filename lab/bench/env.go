@@ -17,6 +17,9 @@ type Env struct {
 	lock    sync.Mutex
 	dir     string
 	brokers map[brokers.Kind]broker
+
+	measuring sync.Mutex
+	known     map[string]float64
 }
 
 type broker struct {
@@ -45,6 +48,25 @@ func (e *Env) Broker(kind brokers.Kind) (*brokers.Server, *Process, error) {
 	}
 	e.brokers[kind] = broker{server, process}
 	return server, process, nil
+}
+
+// Known is a figure that rows of the table depend on, such as what a contender can do at most. The first call measures it; others wait for
+// that one.
+func (e *Env) Known(name string, measure func() (float64, error)) (float64, error) {
+	e.measuring.Lock()
+	defer e.measuring.Unlock()
+	if v, there := e.known[name]; there {
+		return v, nil
+	}
+	v, err := measure()
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	if e.known == nil {
+		e.known = map[string]float64{}
+	}
+	e.known[name] = v
+	return v, nil
 }
 
 // Socket is the path of a socket that does not exist yet.

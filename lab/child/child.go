@@ -34,6 +34,7 @@ type Order struct {
 	Peer    string          `json:"peer,omitempty"`    // a second address, where two nodes know each other
 	Callers int             `json:"callers,omitempty"` // concurrent callers
 	Size    int             `json:"size,omitempty"`    // bytes of a message, or whatever the work counts
+	Rate    float64         `json:"rate,omitempty"`    // operations a second of an open loop; 0: a closed one
 	Extra   json.RawMessage `json:"extra,omitempty"`   // what only this program knows
 }
 

@@ -10,11 +10,12 @@ import (
 // givesUpAfter is the number of operations in a row that may fail before a caller stops.
 const givesUpAfter = 100
 
-// caller is one of a closed loop's callers; nobody else touches it while it runs. Two do not share a cache line.
+// caller is one of a loop's callers; nobody else touches it while it runs. Two do not share a cache line.
 type caller struct {
 	do         func() error
 	operations int64
 	wrong      int64
+	failed     int // in a row
 	problem    error
 	latencies  []time.Duration
 	_          [64]byte
@@ -27,12 +28,19 @@ type caller struct {
 // A latency goes from the end of the operation before to the end of this one, so one reading of the clock serves both and what
 // the loop does itself is part of it; nothing is left out while an operation is late, since the caller waits for it.
 func Closed(d time.Duration, callers int, do func(caller int) func() error) (Sample, error) {
+	var stop atomic.Bool
+	timer := time.AfterFunc(d, func() { stop.Store(true) })
+	defer timer.Stop()
+	return together(callers, do, func(c *caller, started time.Time) { c.run(started, &stop) })
+}
+
+// together has all callers work at once, and sums up what they did.
+func together(callers int, do func(caller int) func() error, work func(c *caller, started time.Time)) (Sample, error) {
 	all := make([]caller, callers)
 	for i := range all {
 		all[i].do = do(i)
 		all[i].latencies = make([]time.Duration, 0, 1<<14)
 	}
-	var stop atomic.Bool
 	var running sync.WaitGroup
 	before, err := CPU()
 	if err != nil {
@@ -40,10 +48,8 @@ func Closed(d time.Duration, callers int, do func(caller int) func() error) (Sam
 	}
 	started := time.Now()
 	for i := range all {
-		running.Go(func() { all[i].run(started, &stop) })
+		running.Go(func() { work(&all[i], started) })
 	}
-	timer := time.AfterFunc(d, func() { stop.Store(true) })
-	defer timer.Stop()
 	running.Wait()
 	s := Sample{Elapsed: time.Since(started)}
 	after, err := CPU()
@@ -63,26 +69,31 @@ func Closed(d time.Duration, callers int, do func(caller int) func() error) (Sam
 }
 
 func (c *caller) run(started time.Time, stop *atomic.Bool) {
-	last, failed := time.Since(started), 0
+	last := time.Since(started)
 	for ended := false; !ended; ended = stop.Load() {
-		err := c.do()
-		now := time.Since(started)
-		took := now - last
-		last = now
-		if err == nil {
-			c.operations++
-			failed = 0
-			c.latencies = append(c.latencies, took)
-			continue
-		}
-		c.wrong++
-		if c.problem == nil {
-			c.problem = err
-		}
-		if failed++; failed == givesUpAfter {
+		var again bool
+		if last, again = c.operate(started, last); !again {
 			return
 		}
 	}
+}
+
+// operate does one operation, whose latency counts from since, and says when it ended. It is false when too many in a row have failed.
+func (c *caller) operate(started time.Time, since time.Duration) (ended time.Duration, again bool) {
+	err := c.do()
+	now := time.Since(started)
+	if err == nil {
+		c.operations++
+		c.failed = 0
+		c.latencies = append(c.latencies, now-since)
+		return now, true
+	}
+	c.wrong++
+	if c.problem == nil {
+		c.problem = err
+	}
+	c.failed++
+	return now, c.failed < givesUpAfter
 }
 
 func (s *Sample) add(operations, wrong int64, problem error) {

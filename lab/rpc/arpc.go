@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"net"
 	"sync"
 
@@ -14,16 +15,18 @@ import (
 
 func arpcContenders() []work.Contender {
 	return []work.Contender{
-		arpcWith("arpc", 1, false),
-		arpcWith("arpc, 10 conns", 10, false),
-		arpcWith("arpc, async", 1, true),
+		arpcWith("arpc", 1, false, false),
+		arpcWith("arpc, 10 conns", 10, false, false),
+		arpcWith("arpc, async", 1, true, false),
+		arpcWith("arpc, TLS", 1, false, true),
+		arpcWith("arpc, TLS, 10 conns", 10, false, true),
 	}
 }
 
 var quietARPC = sync.OnceFunc(func() { arpclog.SetLevel(arpclog.LevelNone) })
 
 // arpcWith spreads the callers over connections. The message pool is on, as in arpc's own benchmark.
-func arpcWith(name string, connections int, async bool) work.Contender {
+func arpcWith(name string, connections int, async, secure bool) work.Contender {
 	return work.Contender{
 		Name: name,
 		Serve: func(address string) (func(), error) {
@@ -31,6 +34,9 @@ func arpcWith(name string, connections int, async bool) work.Contender {
 			listener, err := net.Listen("tcp", address)
 			if err != nil {
 				return nil, err
+			}
+			if secure {
+				listener = tls.NewListener(listener, bothEnds())
 			}
 			server := arpc.NewServer()
 			server.Codec = arpcProto{}
@@ -61,7 +67,12 @@ func arpcWith(name string, connections int, async bool) work.Contender {
 			for i := range clients {
 				handler := arpc.DefaultHandler.Clone()
 				handler.EnablePool(true)
-				c, err := arpc.NewClient(func() (net.Conn, error) { return net.Dial("tcp", address) }, handler)
+				c, err := arpc.NewClient(func() (net.Conn, error) {
+					if secure {
+						return tls.Dial("tcp", address, bothEnds())
+					}
+					return net.Dial("tcp", address)
+				}, handler)
 				if err != nil {
 					return nil, err
 				}

@@ -30,7 +30,7 @@ func connectBy(name string, protocols *http.Protocols) work.Contender {
 			}, connect.WithCompression("gzip", nil, nil))
 			mux := http.NewServeMux()
 			mux.Handle(procedure, handler)
-			return serveHTTP(address, protocols, manyStreams(), mux)
+			return serveHTTP(address, nil, protocols, manyStreams(), mux)
 		},
 		Dial: func(address string, callers int) (*work.Client, error) {
 			requester := &http.Transport{Protocols: protocols, MaxIdleConnsPerHost: callers}

@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 
@@ -22,9 +23,10 @@ func grpcContenders() []work.Contender {
 	}
 	var memory *bufconn.Listener // of the one process that has both sides
 	return []work.Contender{
-		grpcUnary("grpc-go", network("tcp"), func(address string) string { return address }),
-		grpcUnary("grpc-go, unix", network("unix"), func(address string) string { return "unix://" + address }),
-		grpcUnary("grpc-go, bufconn", func(string) (net.Listener, error) {
+		grpcUnary("grpc-go", insecure.NewCredentials(), network("tcp"), func(address string) string { return address }),
+		grpcUnary("grpc-go, unix", insecure.NewCredentials(), network("unix"), func(address string) string { return "unix://" + address }),
+		grpcUnary("grpc-go, TLS", credentials.NewTLS(bothEnds()), network("tcp"), func(address string) string { return address }),
+		grpcUnary("grpc-go, bufconn", insecure.NewCredentials(), func(string) (net.Listener, error) {
 			memory = bufconn.Listen(grpcMemory)
 			return memory, nil
 		}, func(string) string { return "passthrough:///memory" },
@@ -37,7 +39,7 @@ func grpcContenders() []work.Contender {
 const grpcMemory = 256 << 10
 
 // grpcUnary has one connection and a call for each message.
-func grpcUnary(name string, listen func(address string) (net.Listener, error), target func(address string) string, options ...grpc.DialOption) work.Contender {
+func grpcUnary(name string, secure credentials.TransportCredentials, listen func(address string) (net.Listener, error), target func(address string) string, options ...grpc.DialOption) work.Contender {
 	return work.Contender{
 		Name: name,
 		Serve: func(address string) (func(), error) {
@@ -45,13 +47,13 @@ func grpcUnary(name string, listen func(address string) (net.Listener, error), t
 			if err != nil {
 				return nil, err
 			}
-			server := grpc.NewServer(grpc.MaxRecvMsgSize(grpcLimit))
+			server := grpc.NewServer(grpc.MaxRecvMsgSize(grpcLimit), grpc.Creds(secure))
 			message.RegisterHelloServer(server, grpcHello{})
 			go server.Serve(listener)
 			return server.Stop, nil
 		},
 		Dial: func(address string, callers int) (*work.Client, error) {
-			conn, err := grpc.NewClient(target(address), append(options, grpc.WithTransportCredentials(insecure.NewCredentials()),
+			conn, err := grpc.NewClient(target(address), append(options, grpc.WithTransportCredentials(secure),
 				grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(grpcLimit)))...)
 			if err != nil {
 				return nil, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -30,31 +31,47 @@ func onlyHTTP2() *http.Protocols {
 // manyStreams lets as many calls be under way on a connection as there may be callers.
 func manyStreams() *http.HTTP2Config { return &http.HTTP2Config{MaxConcurrentStreams: 20_000} }
 
-func serveHTTP(address string, protocols *http.Protocols, settings *http.HTTP2Config, handler http.Handler) (func(), error) {
+// overTLS is HTTP/1.1 or HTTP/2 over TLS.
+func overTLS(version int) *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(version == 1)
+	p.SetHTTP2(version == 2)
+	return p
+}
+
+// serveHTTP serves over TLS where there is a configuration of it.
+func serveHTTP(address string, secure *tls.Config, protocols *http.Protocols, settings *http.HTTP2Config, handler http.Handler) (func(), error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	server := &http.Server{Handler: handler, Protocols: protocols, HTTP2: settings}
-	go server.Serve(listener)
+	server := &http.Server{Handler: handler, Protocols: protocols, HTTP2: settings, TLSConfig: secure.Clone()}
+	if secure != nil {
+		go server.ServeTLS(listener, "", "")
+	} else {
+		go server.Serve(listener)
+	}
 	return func() { server.Close() }, nil
 }
 
 // httpContenders make a POST for each call.
 func httpContenders() []work.Contender {
-	return []work.Contender{httpCall("net/http, HTTP/1.1", onlyHTTP1()), httpCall("net/http, h2c", onlyHTTP2()), fastHTTP()}
+	return []work.Contender{
+		httpCall("net/http, HTTP/1.1", "http", nil, onlyHTTP1()), httpCall("net/http, h2c", "http", nil, onlyHTTP2()), fastHTTP(),
+		httpCall("net/http, HTTP/1.1 and TLS", "https", bothEnds(), overTLS(1)), httpCall("net/http, HTTP/2 and TLS", "https", bothEnds(), overTLS(2)),
+	}
 }
 
-func httpCall(name string, protocols *http.Protocols) work.Contender {
+func httpCall(name, scheme string, secure *tls.Config, protocols *http.Protocols) work.Contender {
 	return work.Contender{
 		Name: name,
 		Serve: func(address string) (func(), error) {
-			return serveHTTP(address, protocols, manyStreams(), http.HandlerFunc(answerPost))
+			return serveHTTP(address, secure, protocols, manyStreams(), http.HandlerFunc(answerPost))
 		},
 		Dial: func(address string, callers int) (*work.Client, error) {
-			requester := &http.Transport{Protocols: protocols, MaxIdleConnsPerHost: callers}
+			requester := &http.Transport{Protocols: protocols, MaxIdleConnsPerHost: callers, TLSClientConfig: secure.Clone()}
 			return &work.Client{Close: requester.CloseIdleConnections, Say: work.ProtoSay(func(request *message.Proto) (*message.Proto, error) {
-				return httpPost(requester, "http://"+address, request)
+				return httpPost(requester, scheme+"://"+address, request)
 			})}, nil
 		},
 	}

@@ -9,7 +9,7 @@ import (
 // http2Bodies are the two bodies of one request that stays open; windows are those of Sabir's carrier.
 var http2Bodies = streams{
 	serve: func(address string, handle func(io.ReadWriter)) (func(), error) {
-		return serveHTTP(address, onlyHTTP2(), wideWindows(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		return serveHTTP(address, nil, onlyHTTP2(), wideWindows(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			control := http.NewResponseController(w)
 			if control.Flush() == nil {
 				handle(flushing{r.Body, w, control})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/binary"
 	"io"
 	"net"
@@ -16,7 +17,7 @@ import (
 
 func rawContenders() []work.Contender {
 	return []work.Contender{
-		raw("raw TCP echo", "tcp", message.RequestBytes), raw("raw unix echo", "unix", message.RequestBytes),
+		raw("raw TCP echo", "tcp", message.RequestBytes), raw("raw unix echo", "unix", message.RequestBytes), rawTLS(), rawSized(),
 		{
 			Name: "raw copy",
 			Serve: func(address string) (func(), error) {
@@ -59,11 +60,102 @@ func raw(name, network string, size int) work.Contender {
 				return nil, err
 			}
 			return &work.Client{
-				Close: sockets.CloseAll(conns),
-				Say:   func(caller int) work.RoundTrip { return rawEcho(conns[caller], caller, size) },
-				Echo:  func(caller, size int) work.RoundTrip { return rawEcho(conns[caller], caller, size) },
+				Close: sockets.CloseAll(conns), Fixed: true,
+				Say:  func(caller int) work.RoundTrip { return rawEcho(conns[caller], caller, size) },
+				Echo: func(caller, size int) work.RoundTrip { return rawEcho(conns[caller], caller, size) },
 			}, nil
 		},
+	}
+}
+
+// rawTLS is the echo over TLS.
+func rawTLS() work.Contender {
+	return work.Contender{
+		Name: "raw TLS echo",
+		Serve: func(address string) (func(), error) {
+			config := bothEnds()
+			return sockets.AcceptEach("tcp", address, func(conn net.Conn) { rawServe(tls.Server(conn, config)) })
+		},
+		Dial: func(address string, callers int) (*work.Client, error) {
+			conns, err := sockets.DialEach("tcp", address, callers)
+			if err != nil {
+				return nil, err
+			}
+			config := bothEnds()
+			for i := range conns {
+				conns[i] = tls.Client(conns[i], config)
+			}
+			return &work.Client{
+				Close: sockets.CloseAll(conns), Fixed: true,
+				Say:  func(caller int) work.RoundTrip { return rawEcho(conns[caller], caller, message.RequestBytes) },
+				Echo: func(caller, size int) work.RoundTrip { return rawEcho(conns[caller], caller, size) },
+			}, nil
+		},
+	}
+}
+
+// rawSized is the echo of messages whose length stands before each, one connection per caller.
+func rawSized() work.Contender {
+	return work.Contender{
+		Name: "raw TCP echo, lengths",
+		Serve: func(address string) (func(), error) {
+			return sockets.AcceptEach("tcp", address, func(conn net.Conn) {
+				reader := bufio.NewReaderSize(conn, 64<<10)
+				var buffer []byte
+				for {
+					var err error
+					if buffer, err = readSized(reader, buffer); err != nil {
+						return
+					}
+					if _, err := conn.Write(buffer); err != nil {
+						return
+					}
+				}
+			})
+		},
+		Dial: func(address string, callers int) (*work.Client, error) {
+			conns, err := sockets.DialEach("tcp", address, callers)
+			if err != nil {
+				return nil, err
+			}
+			return &work.Client{Close: sockets.CloseAll(conns), Echo: func(caller, size int) work.RoundTrip {
+				return rawSizedEcho(conns[caller], caller, size)
+			}}, nil
+		},
+	}
+}
+
+const lengthBytes = 4
+
+// readSized reads a message with its length before it.
+func readSized(from io.Reader, buffer []byte) ([]byte, error) {
+	var head [lengthBytes]byte
+	if _, err := io.ReadFull(from, head[:]); err != nil {
+		return buffer, err
+	}
+	size := lengthBytes + int(binary.LittleEndian.Uint32(head[:]))
+	if cap(buffer) < size {
+		buffer = make([]byte, size)
+	}
+	buffer = buffer[:size]
+	copy(buffer, head[:])
+	_, err := io.ReadFull(from, buffer[lengthBytes:])
+	return buffer, err
+}
+
+func rawSizedEcho(conn net.Conn, caller, size int) work.RoundTrip {
+	request := binary.LittleEndian.AppendUint32(nil, uint32(size))
+	request = append(request, message.NewBytes(size)...)
+	reply := make([]byte, len(request))
+	return func(sequence int, full bool) error {
+		message.MarkBytes(request[lengthBytes:], caller, sequence)
+		if _, err := conn.Write(request); err != nil {
+			return err
+		}
+		if _, err := io.ReadFull(conn, reply); err != nil {
+			return err
+		}
+		return message.CheckBytes(request[lengthBytes:], reply[lengthBytes:], full)
 	}
 }
 

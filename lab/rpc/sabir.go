@@ -39,34 +39,45 @@ func sabirContenders() []work.Contender {
 		if slices.Contains([]string{"nats", "redis", "mqtt", "amqp"}, scheme) {
 			over = func(brokerURL string) string { return brokerURL }
 		}
-		all = append(all, sabirAt("sabir "+scheme, "hello.say", over, over), sabirAt("sabir "+scheme+", protobuf", "hello.sayProto", over, over))
+		all = append(all, sabirAt("sabir "+scheme, "hello.say", over, over, nil), sabirAt("sabir "+scheme+", protobuf", "hello.sayProto", over, over, nil))
 		if scheme == "tcp" || scheme == "unix" {
-			all = append(all, sabirAt("sabir "+scheme+", inline", "hello.sayInline", over, over),
-				sabirAt("sabir "+scheme+", protobuf, inline", "hello.sayProtoInline", over, over))
+			all = append(all, sabirAt("sabir "+scheme+", inline", "hello.sayInline", over, over, nil),
+				sabirAt("sabir "+scheme+", protobuf, inline", "hello.sayProtoInline", over, over, nil))
 		}
+	}
+	for name, o := range map[string]struct {
+		scheme string
+		option cluster.Option
+	}{"sabir tcp, key": {"tcp", cluster.Key("a key that only the lab has")}, "sabir tls": {"tls", cluster.TLS(bothEnds())}} {
+		over := func(address string) string { return o.scheme + "://" + address }
+		all = append(all, sabirAt(name, "hello.say", over, over, []cluster.Option{o.option}),
+			sabirAt(name+", protobuf", "hello.sayProto", over, over, []cluster.Option{o.option}))
 	}
 	embedded := func(address string) string { return "nats://embedded:" + portOf(address) }
 	joined := func(address string) string { return "nats://" + address }
 	inMemory := func(string) string { return "mem://server" }
 	other := func(string) string { return "mem://client" }
-	return append(all, sabirAt("sabir mem", "hello.say", inMemory, other, cluster.Seeds("mem://server")),
-		sabirAt("sabir mem, protobuf", "hello.sayProto", inMemory, other, cluster.Seeds("mem://server")),
-		sabirAt("sabir nats embedded", "hello.say", embedded, joined),
-		sabirAt("sabir nats embedded, protobuf", "hello.sayProto", embedded, joined),
-		sabirAt("sabir nats embedded in both", "hello.say", embedded, embedded), sabirAlone())
+	return append(all, sabirAt("sabir mem", "hello.say", inMemory, other, nil, cluster.Seeds("mem://server")),
+		sabirAt("sabir mem, protobuf", "hello.sayProto", inMemory, other, nil, cluster.Seeds("mem://server")),
+		sabirAt("sabir nats embedded", "hello.say", embedded, joined, nil),
+		sabirAt("sabir nats embedded, protobuf", "hello.sayProto", embedded, joined, nil),
+		sabirAt("sabir nats embedded in both", "hello.say", embedded, embedded, nil), sabirAlone())
 }
 
 // sabirAt makes the two sides. atServer and atClient turn the contender's address into what each joins. The cluster has the
 // contender's name, so that several can share a broker.
-func sabirAt(name, action string, atServer, atClient func(address string) string, ofClient ...cluster.Option) work.Contender {
+func sabirAt(name, action string, atServer, atClient func(address string) string, ofBoth []cluster.Option, ofClient ...cluster.Option) work.Contender {
+	of := func(more ...cluster.Option) []cluster.Option {
+		return slices.Concat([]cluster.Option{cluster.Name(name)}, ofBoth, more)
+	}
 	return work.Contender{
 		Name: name,
 		Serve: func(address string) (func(), error) {
-			return startSabir(sabir.NodeID("server"), sabir.Join(atServer(address), cluster.Name(name)), sabir.Serve(sabirHello()))
+			return startSabir(sabir.NodeID("server"), sabir.Join(atServer(address), of()...), sabir.Serve(sabirHello()))
 		},
 		Dial: func(address string, callers int) (*work.Client, error) {
 			node := sabir.NewNode(sabir.NodeID("client"), sabir.Logger(slog.New(slog.DiscardHandler)),
-				sabir.Join(atClient(address), append(ofClient, cluster.Name(name))...))
+				sabir.Join(atClient(address), of(ofClient...)...))
 			return sabirClient(node, action)
 		},
 	}

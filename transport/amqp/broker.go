@@ -22,7 +22,8 @@ type broker struct {
 	address *amqp.Address
 	config  transport.Config
 	events  transport.BusEvents
-	session atomic.Pointer[session] // nil while there is none
+	queueOf func(subject string) (string, time.Duration) // of other programs: see ConnectNamed
+	session atomic.Pointer[session]                      // nil while there is none
 	closed  atomic.Bool
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -35,17 +36,17 @@ type broker struct {
 type subscription struct {
 	subject   string
 	deliver   func([]byte)
-	queue     string // in the present session
+	consumer  string // in the present session
 	confirmed bool
 	cancelled atomic.Bool // before it was confirmed
 }
 
-func connect(ctx context.Context, a *amqp.Address, config transport.Config, events transport.BusEvents) (transport.Broker, error) {
-	p, err := open(ctx, a, config)
+func connect(ctx context.Context, a *amqp.Address, config transport.Config, events transport.BusEvents, queueOf func(string) (string, time.Duration)) (transport.Broker, error) {
+	p, err := open(ctx, a, config, queueOf)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the broker at %s: %w", a.Name, err)
 	}
-	b := &broker{address: a, config: config, events: events, subscriptions: make(map[string]*subscription)}
+	b := &broker{address: a, config: config, events: events, queueOf: queueOf, subscriptions: make(map[string]*subscription)}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.session.Store(p)
 	b.running.Go(func() { b.run(p) })
@@ -167,7 +168,7 @@ func (b *broker) returned(subject string) {
 func (b *broker) renew() (*session, error) {
 	ctx, cancel := b.config.WithDialLimit(b.ctx)
 	defer cancel()
-	p, err := open(ctx, b.address, b.config)
+	p, err := open(ctx, b.address, b.config, b.queueOf)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func TestASubscriptionThatTheBrokerEndsIsMadeAgain(t *testing.T) {
 	messages := m.Messages(t, "ended")
 	b := m.Broker.(*broker)
 	b.mu.Lock()
-	queue := b.subscriptions["ended"].queue
+	queue := b.subscriptions["ended"].consumer
 	b.mu.Unlock()
 	if _, err := b.session.Load().consuming.channel.QueueDelete(queue, false, false, false); err != nil {
 		t.Fatal(err)

@@ -25,6 +25,7 @@ const (
 
 // session is two connections to the broker. It is of no use after its first error.
 type session struct {
+	queueOf               func(subject string) (string, time.Duration)
 	publishing, consuming *line
 	returns               chan amqp091.Return
 	ended                 chan struct{} // is closed when it broke
@@ -45,7 +46,7 @@ type line struct {
 }
 
 // open dials the broker twice.
-func open(ctx context.Context, a *amqp.Address, config transport.Config) (*session, error) {
+func open(ctx context.Context, a *amqp.Address, config transport.Config, queueOf func(string) (string, time.Duration)) (*session, error) {
 	publishing, err := openLine(ctx, a, config)
 	if err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func open(ctx context.Context, a *amqp.Address, config transport.Config) (*sessi
 		publishing.connection.Socket.Close()
 		return nil, err
 	}
-	p := &session{publishing: publishing, consuming: consuming, ended: make(chan struct{})}
+	p := &session{queueOf: queueOf, publishing: publishing, consuming: consuming, ended: make(chan struct{})}
 	p.returns = publishing.channel.NotifyReturn(make(chan amqp091.Return, 64))
 	return p, nil
 }
@@ -142,7 +143,15 @@ func (p *session) reason() error {
 }
 
 func (p *session) publish(subject string, data []byte, probe bool) error {
-	err := p.publishing.channel.Publish(exchange, subject, probe, false, amqp091.Publishing{Body: data})
+	to, key := exchange, subject
+	if p.queueOf != nil {
+		if queue, _ := p.queueOf(subject); queue == subject {
+			to = "" // the exchange that hands each message to the queue of its key
+		} else {
+			to, key = subject, ""
+		}
+	}
+	err := p.publishing.channel.Publish(to, key, probe, false, amqp091.Publishing{Body: data})
 	if err != nil && !errors.Is(err, amqp091.ErrClosed) { // of which watch learns the cause
 		p.fail(err)
 	}
@@ -153,17 +162,19 @@ func (p *session) publish(subject string, data []byte, probe bool) error {
 func (p *session) subscribe(s *subscription) error {
 	p.requestMu.Lock()
 	defer p.requestMu.Unlock()
-	queue := s.subject + "-" + rand.Text()[:10]
-	channel := p.consuming.channel
-	const durable, autoDelete, exclusive, noWait = false, true, true, false
-	if _, err := channel.QueueDeclare(queue, durable, autoDelete, exclusive, noWait, amqp091.Table{"x-max-length-bytes": largestQueue}); err != nil {
+	consumer := s.subject + "-" + rand.Text()[:10]
+	queue := consumer
+	var err error
+	if p.queueOf == nil {
+		err = p.declare(queue, s.subject)
+	} else {
+		queue, err = p.declareNamed(s.subject)
+	}
+	if err != nil {
 		return err
 	}
-	if err := channel.QueueBind(queue, s.subject, exchange, noWait, nil); err != nil {
-		return err
-	}
-	const autoAck, noLocal = true, false
-	messages, err := channel.Consume(queue, queue, autoAck, exclusive, noLocal, noWait, nil)
+	const autoAck, noLocal, noWait = true, false, false
+	messages, err := p.consuming.channel.Consume(queue, consumer, autoAck, p.queueOf == nil, noLocal, noWait, nil)
 	if err != nil {
 		return err
 	}
@@ -172,7 +183,7 @@ func (p *session) subscribe(s *subscription) error {
 	if p.err != nil {
 		return p.err
 	}
-	s.queue = queue
+	s.consumer = consumer
 	p.deliveries.Go(func() {
 		for message := range messages {
 			s.deliver(message.Body)
@@ -184,11 +195,40 @@ func (p *session) subscribe(s *subscription) error {
 	return nil
 }
 
+// declare makes the queue of a subject of Sabir's own nodes.
+func (p *session) declare(queue, subject string) error {
+	const durable, autoDelete, exclusive, noWait = false, true, true, false
+	if _, err := p.consuming.channel.QueueDeclare(queue, durable, autoDelete, exclusive, noWait, amqp091.Table{"x-max-length-bytes": largestQueue}); err != nil {
+		return err
+	}
+	return p.consuming.channel.QueueBind(queue, subject, exchange, noWait, nil)
+}
+
+// declareNamed makes the queue of a subject of other programs, and the exchange if it has one. They must be as those programs would make them,
+// which the broker checks.
+func (p *session) declareNamed(subject string) (queue string, err error) {
+	const durable, exclusive, noWait = true, false, false
+	channel := p.consuming.channel
+	queue, keep := p.queueOf(subject)
+	var settings amqp091.Table
+	if keep > 0 {
+		settings = amqp091.Table{"x-expires": keep.Milliseconds()}
+	}
+	if _, err = channel.QueueDeclare(queue, durable, keep == 0, exclusive, noWait, settings); err != nil || queue == subject {
+		return queue, err
+	}
+	const autoDelete, internal = false, false
+	if err = channel.ExchangeDeclare(subject, "fanout", durable, autoDelete, internal, noWait, nil); err != nil {
+		return queue, err
+	}
+	return queue, channel.QueueBind(queue, "", subject, noWait, nil)
+}
+
 // unsubscribe undoes subscribe; the queue goes with its consumer.
 func (p *session) unsubscribe(s *subscription) {
 	p.requestMu.Lock()
 	defer p.requestMu.Unlock()
-	p.consuming.channel.Cancel(s.queue, false)
+	p.consuming.channel.Cancel(s.consumer, false)
 }
 
 // leave sends a goodbye, which the broker answers when it has read all that was published.

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/tcp" // whose sockets this runs over
 )
@@ -78,10 +79,10 @@ func (driver) Listen(ctx context.Context, at *url.URL, config transport.Config) 
 		MaxHeaderBytes:    headerSize,
 		ErrorLog:          silent,
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
-			return context.WithValue(ctx, socketKey{}, conn)
+			return context.WithValue(ctx, socketKey{}, conn.(*httpstrict.Conn).NetConn())
 		},
 	}
-	go server.Serve(served.Sockets())
+	go httpstrict.Serve(&server, served.Sockets())
 	return served, nil
 }
 

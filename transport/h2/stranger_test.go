@@ -3,6 +3,7 @@ package h2_test
 import (
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/httpstrict/stricttest"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/tcp"
@@ -136,6 +138,18 @@ func TestCertificatesAreNotTakenInTheClear(t *testing.T) {
 	for _, err := range []error{listening, dialling} {
 		if err == nil || !strings.Contains(err.Error(), "not encrypted") {
 			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+func TestNoRequestOfHTTP1IsAnswered(t *testing.T) {
+	_, host := listen(t)
+	requests := map[string]string{"a plain request": "POST /sabir HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"}
+	maps.Copy(requests, stricttest.Heads)
+	delete(requests, "HTTP/2's preface")
+	for about, request := range requests {
+		if statuses, text := stricttest.Talk(t, host, request); len(statuses) > 0 {
+			t.Errorf("%s: answered with %d, %q", about, statuses, text)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/tcp" // whose sockets this runs over
 )
@@ -68,6 +69,6 @@ func (d driver) Listen(ctx context.Context, at *url.URL, config transport.Config
 		ErrorLog:       silent,
 	}
 	server.Protocols.SetHTTP1(true)
-	go server.Serve(served.Sockets())
+	go httpstrict.Serve(&server, served.Sockets())
 	return served, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gobwas/ws"
 
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/httpstrict/stricttest"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -191,4 +192,8 @@ func TestAddresses(t *testing.T) {
 		}
 		conn.Close()
 	}
+}
+
+func TestRequestsThatCanBeReadInTwoWaysAreRefused(t *testing.T) {
+	stricttest.AllAreRefused(t, host(listen(t, "http://:0")))
 }

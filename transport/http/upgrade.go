@@ -7,6 +7,7 @@ import (
 
 	"github.com/gobwas/ws"
 
+	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -41,7 +42,10 @@ func upgrade(w nethttp.ResponseWriter, r *nethttp.Request, served *transport.Ser
 		return
 	}
 	conn := newConn(raw, false, rest(buffered.Reader))
-	below, _ := raw.(*transport.Socket) // of another's web server it is not
+	var below *transport.Socket // none of another's web server
+	if checked, ok := raw.(*httpstrict.Conn); ok {
+		below, _ = checked.NetConn().(*transport.Socket)
+	}
 	if !served.Deliver(conn, below) {
 		conn.Close()
 	}

@@ -104,7 +104,7 @@ func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(dat
 	if c == nil {
 		return b.explain(errNotConnected)
 	}
-	topic := string(appendTopic(nil, subject))
+	topic := string(appendTopic(nil, subject, b.settings.separator))
 	entry := &subscription{deliver: deliver}
 	b.mu.Lock()
 	if b.subscriptions[topic] != nil {

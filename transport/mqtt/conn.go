@@ -25,15 +25,16 @@ const (
 
 // conn is one connection to the broker. It is of no use after its first error.
 type conn struct {
-	raw      net.Conn
-	socket   io.Closer // below TLS, whose own Close may wait
-	reader   *bufio.Reader
-	gathers  bool
-	largest  int           // bytes of a payload
-	every    time.Duration // of keep; 0 is never
-	ids      chan uint16   // of probes that may be sent: the broker sets how many at a time (section 3.2.2.3.3)
-	ended    chan struct{} // is closed when it broke
-	received atomic.Bool   // something was read since it was last set to false
+	raw       net.Conn
+	socket    io.Closer // below TLS, whose own Close may wait
+	reader    *bufio.Reader
+	gathers   bool
+	separator byte          // of the words of a topic
+	largest   int           // bytes of a payload
+	every     time.Duration // of keep; 0 is never
+	ids       chan uint16   // of probes that may be sent: the broker sets how many at a time (section 3.2.2.3.3)
+	ended     chan struct{} // is closed when it broke
+	received  atomic.Bool   // something was read since it was last set to false
 
 	mu      sync.Mutex // one packet is written at a time
 	scratch []byte
@@ -51,7 +52,7 @@ func (s *settings) open(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{raw: raw, socket: raw, reader: bufio.NewReaderSize(raw, readAhead), gathers: transport.Gathers(raw), every: s.keepAlive(), ended: make(chan struct{})}
+	c := &conn{raw: raw, socket: raw, reader: bufio.NewReaderSize(raw, readAhead), gathers: transport.Gathers(raw), every: s.keepAlive(), separator: s.separator, ended: make(chan struct{})}
 	if encrypted, ok := raw.(*tls.Conn); ok {
 		c.socket = encrypted.NetConn()
 	}
@@ -167,7 +168,7 @@ func (c *conn) write(packet packets.Packet) error {
 func (c *conn) publish(subject string, id uint16, data []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.scratch = appendPublish(c.scratch[:0], subject, id, len(data))
+	c.scratch = appendPublish(c.scratch[:0], subject, c.separator, id, len(data))
 	var err error
 	if c.gathers && len(data) >= copiedBelow {
 		c.parts = [2][]byte{c.scratch, data}

@@ -25,10 +25,20 @@ var (
 type bus struct{ form transport.BrokerForm }
 
 func (d bus) Connect(ctx context.Context, at *url.URL, config transport.Config, events transport.BusEvents) (transport.Broker, error) {
+	return d.connect(ctx, at, config, events, '/')
+}
+
+// ConnectNamed is Connect for the topics of other programs: those that have dots, as Moleculer's. MQTT has no queues, so queueOf is not asked.
+func (d bus) ConnectNamed(ctx context.Context, at *url.URL, config transport.Config, events transport.BusEvents, _ func(string) (string, time.Duration)) (transport.Broker, error) {
+	return d.connect(ctx, at, config, events, '.')
+}
+
+func (d bus) connect(ctx context.Context, at *url.URL, config transport.Config, events transport.BusEvents, separator byte) (transport.Broker, error) {
 	s, err := d.settings(at, config)
 	if err != nil {
 		return nil, err
 	}
+	s.separator = separator
 	ctx, cancel := config.WithDialLimit(ctx)
 	defer cancel()
 	if err := transport.CheckBroker(ctx, at, config); err != nil {
@@ -42,6 +52,7 @@ type settings struct {
 	transport.BrokerAddr
 	user, password string
 	client         string // by which the broker knows us
+	separator      byte   // of the words of a topic
 	config         transport.Config
 }
 

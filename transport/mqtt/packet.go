@@ -20,7 +20,7 @@ const (
 )
 
 // appendPublish appends a PUBLISH packet up to its payload (section 3.3). An id of 0 is quality of service 0.
-func appendPublish(to []byte, subject string, id uint16, payload int) []byte {
+func appendPublish(to []byte, subject string, separator byte, id uint16, payload int) []byte {
 	flags, length := byte(0), 2+len(subject)+1+payload
 	if id != 0 {
 		flags, length = quality1, length+2
@@ -28,17 +28,18 @@ func appendPublish(to []byte, subject string, id uint16, payload int) []byte {
 	to = append(to, packets.PUBLISH<<4|flags)
 	to = binary.AppendUvarint(to, uint64(length)) // the same as a Variable Byte Integer, up to 4 bytes
 	to = binary.BigEndian.AppendUint16(to, uint16(len(subject)))
-	to = appendTopic(to, subject)
+	to = appendTopic(to, subject, separator)
 	if id != 0 {
 		to = binary.BigEndian.AppendUint16(to, id)
 	}
 	return append(to, 0) // no properties
 }
 
-func appendTopic(to []byte, subject string) []byte {
+// appendTopic appends the topic of a subject, with the separator between its words.
+func appendTopic(to []byte, subject string, separator byte) []byte {
 	for _, c := range []byte(subject) {
 		if c == '.' {
-			c = '/'
+			c = separator
 		}
 		to = append(to, c)
 	}

@@ -26,7 +26,7 @@ func TestMessagesAreWrittenAsPahoWritesThem(t *testing.T) {
 			if _, err := message.WriteTo(&want); err != nil {
 				t.Fatal(err)
 			}
-			got := append(appendPublish(nil, "sabir.shop.n1-x7_Kd", id, size), payload...)
+			got := append(appendPublish(nil, "sabir.shop.n1-x7_Kd", '/', id, size), payload...)
 			if !bytes.Equal(got, want.Bytes()) {
 				t.Errorf("message %d of %d bytes begins with % x, want % x", id, size, got[:30], want.Bytes()[:30])
 			}
@@ -144,7 +144,7 @@ func FuzzPackets(f *testing.F) {
 func BenchmarkReadMessage(b *testing.B) {
 	for _, size := range []int{100, 16_925} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			wire := append(appendPublish(nil, "sabir.shop.n1-x7Kd", 0, size), make([]byte, size)...)
+			wire := append(appendPublish(nil, "sabir.shop.n1-x7Kd", '/', 0, size), make([]byte, size)...)
 			source := bytes.NewReader(wire)
 			r := bufio.NewReaderSize(source, readAhead)
 			b.ReportAllocs()

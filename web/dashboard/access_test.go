@@ -345,7 +345,7 @@ func TestThePageIsSmallAndHasNothingInline(t *testing.T) {
 			t.Errorf("%s loads something from elsewhere", name)
 		}
 	}
-	if size >= 150<<10 || len(files) < 15 {
+	if size >= 180<<10 || len(files) < 15 {
 		t.Errorf("%d files have %d bytes", len(files), size)
 	}
 }

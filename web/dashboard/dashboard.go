@@ -28,11 +28,11 @@ type config struct {
 	schemas      schemaSource
 }
 
-// Key gives the dashboard a key of its own instead of the server's: its holder may see the dashboard and call public actions
-// through it, and nothing else. Off loopback it needs at least 16 characters.
+// Key gives the dashboard a key of its own instead of the server's: its holder may see the dashboard, call public actions
+// through it, and replay and delete dead letters, and nothing else. Off loopback it needs at least 16 characters.
 func Key(key string) Option { return func(c *config) { c.key, c.ownKey = key, true } }
 
-// ReadOnly hides the form that calls actions, and refuses such calls.
+// ReadOnly hides the form that calls actions and the buttons that settle dead letters, and refuses both.
 func ReadOnly() Option { return func(c *config) { c.readOnly = true } }
 
 // Every sets the interval at which the nodes are asked while a browser watches. Default: a second; at least 100 ms.
@@ -100,16 +100,23 @@ func newDashboard(n *sabir.Node, prefix string, c config) (*dashboard, error) {
 	b.events = newTap(n)
 	b.answerCache = newAnswerCache()
 	b.routes = map[string]route{
-		"/login":         {http.MethodPost, true, b.login},
-		"/logout":        {http.MethodPost, false, b.logout},
-		"/api/stream":    {http.MethodGet, false, b.stream},
-		"/api/events":    {http.MethodGet, false, b.streamEvents},
-		"/api/action":    {http.MethodGet, false, b.action},
-		"/api/latency":   {http.MethodGet, false, b.latency},
-		"/api/processes": {http.MethodGet, false, b.processes},
-		"/api/traces":    {http.MethodGet, false, b.traces},
-		"/api/trace":     {http.MethodGet, false, b.trace},
-		"/api/call":      {http.MethodPost, false, b.call},
+		"/login":            {http.MethodPost, true, b.login},
+		"/logout":           {http.MethodPost, false, b.logout},
+		"/api/stream":       {http.MethodGet, false, b.stream},
+		"/api/events":       {http.MethodGet, false, b.streamEvents},
+		"/api/action":       {http.MethodGet, false, b.action},
+		"/api/latency":      {http.MethodGet, false, b.latency},
+		"/api/processes":    {http.MethodGet, false, b.processes},
+		"/api/traces":       {http.MethodGet, false, b.traces},
+		"/api/trace":        {http.MethodGet, false, b.trace},
+		"/api/history":      {http.MethodGet, false, b.history},
+		"/api/dependencies": {http.MethodGet, false, b.dependencies},
+		"/api/channels":     {http.MethodGet, false, b.answersTo("$channels.list")},
+		"/api/dead-letters": {http.MethodGet, false, b.deadLetters},
+		"/api/settle":       {http.MethodPost, false, b.settle},
+		"/api/breakers":     {http.MethodGet, false, b.answersTo("$breakers.list")},
+		"/api/config":       {http.MethodGet, false, b.answersTo("$config.list")},
+		"/api/call":         {http.MethodPost, false, b.call},
 	}
 	return b, nil
 }

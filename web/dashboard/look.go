@@ -25,7 +25,8 @@ type look struct {
 	Rated   bool            `json:"rated"`          // there was a look before, so there are rates
 	More    int             `json:"more,omitempty"` // actions that are left out
 
-	Routes []introspect.Route `json:"routes,omitempty"` // how calls are shared out
+	Routes  []introspect.Route   `json:"routes,omitempty"`  // how calls are shared out
+	LeftOut []introspect.LeftOut `json:"leftOut,omitempty"` // actions that get no calls on a node for a while
 }
 
 type nodeFigures struct {
@@ -108,6 +109,7 @@ const (
 	maxActions  = 2000 // in a look
 	historySize = 120  // looks
 	maxSick     = 20   // actions of a node that another leaves out
+	maxLeftOut  = 500  // of all
 	maxChecks   = 20   // of readiness, of a node
 )
 
@@ -117,7 +119,7 @@ type observer struct {
 	looks   int
 	window  []map[string]stats // the last looks, the oldest first
 	links   []link
-	sick    map[string][]string        // by node
+	sick    []introspect.LeftOut
 	asked   map[string]introspect.Node // what each said of itself
 	history []point
 }
@@ -136,7 +138,7 @@ func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 	if len(o.window) > 0 {
 		last, early = o.window[len(o.window)-1], o.window[0]
 	}
-	l := look{At: time.Now().UnixMilli(), Nodes: []nodeFigures{}, Links: o.links, Routes: o.node.Info().Routes}
+	l := look{At: time.Now().UnixMilli(), Nodes: []nodeFigures{}, Links: o.links, Routes: o.node.Info().Routes, LeftOut: o.sick}
 	sums := make(map[string]*sum)
 	for _, id := range slices.Sorted(maps.Keys(reported)) {
 		before, ago := last[id], early[id]
@@ -144,7 +146,7 @@ func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 	}
 	for _, info := range nodes {
 		f := figuresOf(info, o.node.ID(), reported[info.ID], last[info.ID], why[info.ID])
-		f.Sick = o.sick[info.ID]
+		f.Sick = sickOf(o.sick, info.ID)
 		f.NotReady, f.Checks = o.asked[info.ID].NotReady, checksOf(o.asked[info.ID])
 		l.Nodes = append(l.Nodes, f)
 	}
@@ -214,6 +216,16 @@ func askReadiness(ctx context.Context, n *sabir.Node, nodes []introspect.Node) m
 	return asked
 }
 
+// sickOf words what a node gets no calls of.
+func sickOf(all []introspect.LeftOut, node string) (list []string) {
+	for _, left := range all {
+		if left.Node == node {
+			list = append(list, left.Action+" of "+left.By+": "+left.Reason)
+		}
+	}
+	return list
+}
+
 func checksOf(info introspect.Node) (list []check) {
 	for _, c := range info.Checks[:min(len(info.Checks), maxChecks)] {
 		list = append(list, check{c.Name, c.Service, c.Error, float64(c.Took.Nanoseconds()) / 1e3})
@@ -222,11 +234,10 @@ func checksOf(info introspect.Node) (list []check) {
 }
 
 // askLinks asks the nodes for their links, and for the nodes that they leave out. A link that both sides report is one.
-func askLinks(ctx context.Context, n *sabir.Node, nodes []introspect.Node) (list []link, sick map[string][]string) {
+func askLinks(ctx context.Context, n *sabir.Node, nodes []introspect.Node) (list []link, sick []introspect.LeftOut) {
 	type pair struct{ a, b string }
 	var mu sync.Mutex
 	found := make(map[pair]float64)
-	sick = make(map[string][]string)
 	note := func(id string, peers []introspect.Node) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -236,7 +247,8 @@ func askLinks(ctx context.Context, n *sabir.Node, nodes []introspect.Node) (list
 				found[at] = max(found[at], float64(p.RTT.Nanoseconds())/1e3)
 			}
 			for _, left := range p.LeftOut[:min(len(p.LeftOut), maxSick)] {
-				sick[p.ID] = append(sick[p.ID], left.Action+" of "+left.By+": "+left.Reason)
+				left.Node = p.ID
+				sick = append(sick, left)
 			}
 		}
 	}
@@ -250,9 +262,10 @@ func askLinks(ctx context.Context, n *sabir.Node, nodes []introspect.Node) (list
 		}
 	})
 	list = make([]link, 0, len(found))
-	for _, of := range sick {
-		slices.Sort(of)
-	}
+	slices.SortFunc(sick, func(a, b introspect.LeftOut) int {
+		return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.Action, b.Action), strings.Compare(a.By, b.By))
+	})
+	sick = sick[:min(len(sick), maxLeftOut)]
 	for at, rtt := range found {
 		list = append(list, link{at.a, at.b, rtt})
 	}

@@ -32,6 +32,11 @@ func TestThePageInABrowser(t *testing.T) {
 		{"events", "events", `[...document.querySelectorAll('.line b')].some(e => e.innerText === 'order.created')`},
 		{"processes", "processes", `[...document.querySelectorAll('[role=treeitem]')].some(e => e.innerText.includes('inbox') && e.innerText.includes('16'))`},
 		{"traces", "traces", `[...document.querySelectorAll('tbody a')].some(a => a.innerText === 'orders.create')`},
+		{"map", "map", `document.querySelectorAll('.service').length > 3 && document.querySelectorAll('.edge').length > 3 && [...document.querySelectorAll('tbody tr')].some(r => r.innerText.includes('stock.reserve'))`},
+		{"channels", "channels", `[...document.querySelectorAll('tbody tr')].some(r => r.innerText.includes('shop.invoices.dead')) && document.querySelector('tbody a')`},
+		{"dead letters", "channels/shop-1%2Fshop.invoices.dead", `document.querySelector('.choose')?.innerText.includes('the bank refused the card')`},
+		{"health", "health", `document.querySelector('.lead')?.innerText === 'Nothing is wrong.' && document.querySelector('main').innerText.includes('closed.') && document.querySelector('main').innerText.includes('channels')`},
+		{"configuration", "config", `document.querySelector('main').innerText.includes('config.Load')`},
 		{"settings", "settings", `document.querySelector('.facts')?.innerText.includes('shop-1') && document.querySelector('[name=theme]:checked')?.value === 'system'`},
 	}
 	b.Size(1280, 900)
@@ -51,6 +56,7 @@ func TestThePageInABrowser(t *testing.T) {
 				if err := b.Comes("document.scrollingElement.scrollWidth <= 390"); err != nil {
 					t.Errorf("the page is %v px wide: %v", evaluate[float64](b, "document.scrollingElement.scrollWidth"), evaluate[[]string](b, `[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + '.' + e.getAttribute('class'))`))
 				}
+				b.Shot(v.name + " 390 " + theme)
 				for _, low := range evaluate[[]string](b, contrasts) {
 					t.Errorf("in %s: %s", theme, low)
 				}
@@ -72,6 +78,19 @@ func TestThePageInABrowser(t *testing.T) {
 		})
 		b.Forgive("api/trace?id=", "404")
 		b.Click(`.falls .line`, `document.querySelector('.falls .payload').innerText.includes('orders.create')`)
+	})
+	b.Part(t, "a dead letter is looked at, replayed by itself, and deleted with the others", func(t *testing.T) {
+		b.view("channels/shop-1%2Fshop.invoices.dead")
+		b.Click(`.choose .line`, `document.querySelector('.payload .json')?.innerText.includes('order_id')`)
+		b.Click(`.choose input`, `!document.querySelector('.bar button').disabled`)
+		b.Click(`.bar button`, `document.querySelector('#say').innerText === '1 replayed'`)
+		b.Click(`.bar button:nth-child(4)`, `document.querySelector('dialog[open]')?.innerText.includes('Delete all dead letters of shop.invoices.dead?')`)
+		b.Click(`dialog[open] .primary`, `/^\d+ deleted$/.test(document.querySelector('#say').innerText)`)
+	})
+	b.Part(t, "the last hour is there when the page opens, and what is seen now is one choice away", func(t *testing.T) {
+		b.anew("")
+		b.Until(`document.querySelector('.choice [aria-pressed=true]')?.innerText === 'Last hour'`)
+		b.Click(`.choice button:nth-child(2)`, `document.querySelector('.choice [aria-pressed=true]').innerText === 'Now' && document.querySelectorAll('.chart .line').length > 1`)
 	})
 	b.Part(t, "figures change while one looks", func(t *testing.T) {
 		b.view("actions/users.get")
@@ -170,6 +189,9 @@ func TestThePageInABrowser(t *testing.T) {
 		b.Until(`document.querySelectorAll('[role=treeitem]').length > 9`)
 		b.Press(kb.ArrowDown)
 		b.Press(kb.ArrowDown)
+		b.Until(`document.activeElement.innerText.includes('couriers')`)
+		b.Press(kb.ArrowLeft)
+		b.Press(kb.ArrowDown)
 		b.Until(`document.activeElement.innerText.includes('office')`)
 		b.Press(kb.ArrowLeft)
 		b.Until(`document.activeElement.getAttribute('aria-expanded') === 'false' && ![...document.querySelectorAll('[role=treeitem]')].some(e => e.innerText.includes('inbox'))`)
@@ -256,6 +278,10 @@ func TestEmptyAndReadOnlyViewsSayWhatToDo(t *testing.T) {
 		"actions/no.such":                   "No node offers this action",
 		"nodes/n9":                          "not in the cluster",
 		"traces/" + strings.Repeat("0", 32): "no node holds that trace",
+		"map":                               "dashboard.Traces",
+		"channels":                          "channel.Broker",
+		"health":                            "policy.Breaker",
+		"config":                            "config.Load",
 	} {
 		b.view(path)
 		b.Until(fmt.Sprintf(`document.querySelector('main').innerText.includes(%q)`, says))

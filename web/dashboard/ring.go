@@ -109,8 +109,9 @@ type spanInfo struct {
 	Name    string            `json:"name"`
 	Kind    string            `json:"kind"` // server, client, consumer, internal, producer
 	Node    string            `json:"node"`
-	Start   int64             `json:"start"` // Unix microseconds
-	Took    float64           `json:"took"`  // microseconds
+	Service string            `json:"service,omitempty"` // whose work it is, or whose answer is waited for
+	Start   int64             `json:"start"`             // Unix microseconds
+	Took    float64           `json:"took"`              // microseconds
 	Error   string            `json:"error,omitempty"`
 	Failed  bool              `json:"failed,omitempty"`
 	Details map[string]string `json:"details,omitempty"`
@@ -165,6 +166,9 @@ func infoOf(s sdktrace.ReadOnlySpan, node string, whole bool) spanInfo {
 		info.Parent = s.Parent().SpanID().String()
 	}
 	for _, a := range s.Attributes() {
+		if a.Key == "sabir.service" {
+			info.Service = clip(a.Value.String())
+		}
 		if a.Key == "sabir.error.name" || info.Error == "" && a.Key == "error.type" {
 			info.Error = clip(a.Value.String())
 		}

@@ -121,7 +121,7 @@ func TestANodeWithoutARingIsListedAsMute(t *testing.T) {
 	if len(list.Mute) != 1 || len(list.Answered) != 0 || list.Traces == nil {
 		t.Errorf("%+v", list)
 	}
-	var f processTrees
+	var f nodeAnswers
 	must(t, json.Unmarshal(b.ask(t, "GET", "/api/processes", "").Body.Bytes(), &f))
 	if len(f.Nodes) != 1 || f.Nodes[0].Why != mute {
 		t.Errorf("%+v", f)

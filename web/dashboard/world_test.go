@@ -59,10 +59,12 @@ func openWorld(tb testing.TB, options ...Option) *world {
 		parts := []sabir.NodeOption{sabir.NodeID(fmt.Sprintf("shop-%d", i+1)), quiet, sabir.Join(address), sabir.Serve(tel.Stats(), ring.Service()), sabir.Use(tel.Middleware())}
 		if i == 0 {
 			parts = append(parts, sabir.HTTP(":0", At("/dashboard", options...)), sabir.Serve(ledger()))
-			w.system = actor.NewSystem(actor.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-			parts = append(parts, w.system.Option())
 		}
-		w.nodes = append(w.nodes, shop.NewPart(i, 3, parts...).Node)
+		part := shop.NewPart(i, 3, parts...)
+		if i == 0 {
+			w.system = part.System
+		}
+		w.nodes = append(w.nodes, part.Node)
 	}
 	for _, n := range w.nodes {
 		starting.Go(func() {

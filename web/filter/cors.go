@@ -23,12 +23,12 @@ type CORS struct {
 	Allow func(origin string) bool
 	// Methods may be used besides GET, HEAD and POST. Default: PUT, PATCH and DELETE.
 	Methods []string
-	// Headers may be sent besides those that browsers send without asking. Default: Content-Type, Authorization, X-Api-Key,
-	// X-Request-Id, X-Request-Timeout, If-None-Match, Last-Event-ID, and those of Connect and gRPC-Web. "*" is all but Authorization,
-	// and works without Credentials only.
+	// Headers may be sent besides those that browsers send without asking and those that the server itself reads: Content-Type,
+	// Authorization, X-Api-Key, X-Request-Id, X-Request-Timeout, If-None-Match, Last-Event-ID, and those of Connect, gRPC-Web and tRPC.
+	// "*" is all but Authorization, and works without Credentials only; an empty list that is not nil is none.
 	Headers []string
-	// Expose is the headers of answers that pages may read. Default: X-Request-Id, ETag, Retry-After, RateLimit,
-	// RateLimit-Policy, and the status of gRPC-Web.
+	// Expose is the headers of answers that pages may read besides those that the server itself writes: X-Request-Id, ETag, Retry-After,
+	// RateLimit, RateLimit-Policy, and the status of gRPC-Web. An empty list that is not nil is none.
 	Expose []string
 	// Credentials lets browsers send cookies and client certificates along.
 	Credentials bool
@@ -83,8 +83,8 @@ func newCORS(p CORS) (*cors, problems) {
 	wrong.want(!c.any || len(p.Origins) == 1 && p.Allow == nil, "CORS: next to \"*\", other origins mean nothing")
 	wrong.want(p.MaxAge >= 0, "CORS: MaxAge is %v", p.MaxAge)
 	c.methods = orElse(p.Methods, "PUT", "PATCH", "DELETE")
-	for _, name := range orElse(p.Headers, "Content-Type", "Authorization", "X-Api-Key", "X-Request-Id", "X-Request-Timeout", "If-None-Match", "Last-Event-ID",
-		"Connect-Protocol-Version", "Connect-Timeout-Ms", "X-Grpc-Web", "X-User-Agent", "Grpc-Timeout") {
+	for _, name := range besides(p.Headers, "Content-Type", "Authorization", "X-Api-Key", "X-Request-Id", "X-Request-Timeout", "If-None-Match", "Last-Event-ID",
+		"Connect-Protocol-Version", "Connect-Timeout-Ms", "X-Grpc-Web", "X-User-Agent", "Grpc-Timeout", "Trpc-Accept") {
 		wrong.want(isToken(name), "CORS: %q is no name of a header", name)
 		if name == "*" {
 			wrong.want(!p.Credentials, "CORS: every header and Credentials exclude each other")
@@ -95,7 +95,7 @@ func newCORS(p CORS) (*cors, problems) {
 	for _, name := range slices.Concat(c.methods, p.Expose) {
 		wrong.want(isToken(name) && name != "*", "CORS: %q is no name of a method or a header", name)
 	}
-	c.expose = strings.Join(orElse(p.Expose, "X-Request-Id", "ETag", "Retry-After", "RateLimit", "RateLimit-Policy",
+	c.expose = strings.Join(besides(p.Expose, "X-Request-Id", "ETag", "Retry-After", "RateLimit", "RateLimit-Policy",
 		"Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"), ", ")
 	age := p.MaxAge
 	if age == 0 {
@@ -103,6 +103,14 @@ func newCORS(p CORS) (*cors, problems) {
 	}
 	c.maxAge = strconv.Itoa(int(age / time.Second))
 	return c, wrong
+}
+
+// besides returns the usual names with those that were given. An empty list that is not nil stands for none, and "*" for itself.
+func besides(given []string, usual ...string) []string {
+	if given != nil && len(given) == 0 || slices.Contains(given, "*") {
+		return given
+	}
+	return append(usual, given...)
 }
 
 func orElse(given []string, usual ...string) []string {

@@ -94,7 +94,7 @@ func TestTheZeroPolicyAllowsNoOrigin(t *testing.T) {
 func TestCredentialsAndExposedHeaders(t *testing.T) {
 	x := request("Origin", "https://app.example.com")
 	through(filter.CORS{Origins: []string{"https://app.example.com"}, Credentials: true, Expose: []string{"X-Total", "Link"}}.Filter(), x)
-	want := "Access-Control-Allow-Origin: https://app.example.com\nAccess-Control-Allow-Credentials: true\nAccess-Control-Expose-Headers: X-Total, Link"
+	want := "Access-Control-Allow-Origin: https://app.example.com\nAccess-Control-Allow-Credentials: true\nAccess-Control-Expose-Headers: X-Request-Id, ETag, Retry-After, RateLimit, RateLimit-Policy, Grpc-Status, Grpc-Message, Grpc-Status-Details-Bin, X-Total, Link"
 	if got := headers(x, "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Expose-Headers"); got != want {
 		t.Errorf("got %s", got)
 	}
@@ -124,6 +124,7 @@ func TestPreflights(t *testing.T) {
 		{"every header", filter.CORS{Origins: []string{"*"}, Headers: []string{"*"}}, origin, "POST", []string{"x-other"}, 204, "x-other"},
 		{"every header but authorization", filter.CORS{Origins: []string{"*"}, Headers: []string{"*"}}, origin, "POST", []string{"authorization"}, 403, ""},
 		{"authorization too", filter.CORS{Origins: []string{"*"}, Headers: []string{"*", "Authorization"}}, origin, "POST", []string{"authorization"}, 204, "authorization"},
+		{"a header beside the usual ones", filter.CORS{Origins: []string{"*"}, Headers: []string{"X-Other"}}, origin, "POST", []string{"x-other, content-type"}, 204, "x-other, content-type"},
 		{"no header", filter.CORS{Origins: []string{"*"}, Headers: []string{}}, origin, "POST", []string{"content-type"}, 403, ""},
 		{"given methods", filter.CORS{Origins: []string{"*"}, Methods: []string{"QUERY"}}, origin, "QUERY", nil, 204, ""},
 		{"other than the given methods", filter.CORS{Origins: []string{"*"}, Methods: []string{"QUERY"}}, origin, "PUT", nil, 403, ""},

@@ -63,7 +63,8 @@ func TestOpenSaysWhatIsWrongWithAnAddress(t *testing.T) {
 		"rediss://u:pw@127.0.0.1":   `store/redis"`,
 		"nats://embedded":           `store/jetstream"`,
 		"mem://":                    `store/memory"`,
-		"postgres://u:pw@host/db":   `no driver is called "postgres": there are mem, nats, redis, rediss`,
+		"postgres://u:pw@host/db":   `no driver is called "postgres": there are kubernetes, mem, nats, redis, rediss`,
+		"kubernetes://":             `store/kubernetes"`,
 		"redis://u:pw@host:a:b/%zz": "want one such as nats://",
 	} {
 		_, err := store.Open(context.Background(), address)

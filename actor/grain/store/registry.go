@@ -64,7 +64,7 @@ var drivers = registry.New[Driver]("store")
 func Register(scheme string, d Driver) { drivers.Register(scheme, d) }
 
 // known are the packages of this module and their schemes, so that an error can name the import that is missing.
-var known = map[string]string{"mem": "memory", "nats": "jetstream", "redis": "redis", "rediss": "redis"}
+var known = map[string]string{"kubernetes": "kubernetes", "mem": "memory", "nats": "jetstream", "redis": "redis", "rediss": "redis"}
 
 // Open connects to the store at an address, by the driver that is registered for its scheme. At most one Config may be
 // given. The caller must Close the Store.

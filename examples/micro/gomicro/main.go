@@ -1,4 +1,4 @@
-// Gomicro is the go-micro half of the example: it serves Greeter, and orders from the shop.
+// Gomicro is the go-micro half of the example: it serves Greeter, subscribes to the shop's events, and orders from it.
 package main
 
 import (
@@ -37,6 +37,10 @@ type Order struct {
 	Name string `json:"name"`
 }
 
+type Placed struct {
+	Item string `json:"item"`
+}
+
 type Confirmation struct {
 	Text string `json:"text"`
 }
@@ -59,20 +63,38 @@ func run(name, shop, endpoint string) error {
 	if err := s.Handle(s.NewHandler(new(Greeter))); err != nil {
 		return err
 	}
+	events := make(chan string, 1)
+	placed := func(_ context.Context, in *Placed) error {
+		select {
+		case events <- in.Item:
+		default: // one is enough to see
+		}
+		return nil
+	}
+	if err := s.Subscribe(s.NewSubscriber(shop+".placed", placed)); err != nil {
+		return err
+	}
 	if err := s.Start(); err != nil {
 		return err
 	}
 	defer s.Stop()
+	first := true
 	for ctx.Err() == nil {
 		var out Confirmation
 		err := client.Call(ctx, client.NewRequest(shop, endpoint, &Order{"tea", "Ada"}), &out)
-		if err == nil {
+		switch {
+		case err != nil:
+			fmt.Fprintln(os.Stderr, "the shop does not answer yet:", err)
+		case first:
 			fmt.Println(out.Text)
+			first = false
+		}
+		// An event reaches the subscribers that its sender knows, so the first order may have come too early for one.
+		select {
+		case item := <-events:
+			fmt.Println("an event: an order of", item)
 			<-ctx.Done()
 			return nil
-		}
-		fmt.Fprintln(os.Stderr, "the shop does not answer yet:", err)
-		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
 		}

@@ -296,7 +296,130 @@ export type V2UsersGetOutput = User;
 export type V2UsersGetError = NoSuchUserError | GoneError | CallError;
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The client.
+// One function an action. Bundlers leave out those that nobody uses.
+// ---------------------------------------------------------------------------------------------------------------------
+
+function chatRoomAction(): Action {
+  return { name: "chat.room", path: "/chat/room", write: exact, parse: parseJSON, read: readSaid };
+}
+
+/** Says back what it hears. */
+export function chatRoom(client: ClientOptions, input?: ChatRoomInput, options?: StreamOptions): Stream<ChatRoomOutput, ChatRoomError> {
+  return stream(client, chatRoomAction(), input, options);
+}
+
+/** Sends chat.room many values, then gives what comes back. Browsers read all of them before they send. */
+export function chatRoomFrom(client: ClientOptions, values: Iterable<ChatRoomInput> | AsyncIterable<ChatRoomInput>, options?: Omit<StreamOptions, "reconnect">): Stream<ChatRoomOutput, ChatRoomError> {
+  return streamFrom(client, chatRoomAction(), values, options);
+}
+
+/** Opens chat.room with values both ways at once. */
+export function chatRoomOpen(client: ClientOptions, options?: Pick<CallOptions, "signal" | "timeout">): Duplex<ChatRoomInput, ChatRoomOutput, ChatRoomError> {
+  return new Socket(client, chatRoomAction(), options);
+}
+
+/** (may be repeated) */
+export function clockNow(client: ClientOptions, options?: CallOptions): Call<ClockNowOutput, ClockNowError> {
+  return call(client, { name: "clock.now", path: "/clock/now", idempotent: true, read: date }, undefined, options);
+}
+
+/** @deprecated */
+export function clockReset(client: ClientOptions, options?: CallOptions): Call<void, ClockResetError> {
+  return call(client, { name: "clock.reset", path: "/clock/reset" }, undefined, options);
+}
+
+/** Answers later. */
+export function clockWait(client: ClientOptions, input?: ClockWaitInput, options?: CallOptions): Call<void, ClockWaitError> {
+  return call(client, { name: "clock.wait", path: "/clock/wait", write: whole }, input, options);
+}
+
+/** A file. */
+export function filesGet(client: ClientOptions, input?: FilesGetInput, options?: CallOptions): Call<Response, FilesGetError> {
+  return download(client, { name: "files.get", path: "/files/get" }, input, options);
+}
+
+/** Keeps a file. */
+export function filesPut(client: ClientOptions, body: UploadBody, options?: UploadOptions): Call<FilesPutOutput, FilesPutError> {
+  return upload(client, { name: "files.put", path: "/files/put", write: exact, parse: parseJSON, read: readReceipt }, "value", body, options);
+}
+
+/** (may be repeated) */
+export function flakyGet(client: ClientOptions, input?: FlakyGetInput, options?: CallOptions): Call<FlakyGetOutput, FlakyGetError> {
+  return call(client, { name: "flaky.get", path: "/flaky/get", idempotent: true, read: same }, input, options);
+}
+
+export function flakySet(client: ClientOptions, input?: FlakySetInput, options?: CallOptions): Call<FlakySetOutput, FlakySetError> {
+  return call(client, { name: "flaky.set", path: "/flaky/set", read: same }, input, options);
+}
+
+function logTailAction(): Action {
+  return { name: "log.tail", path: "/log/tail", write: whole, parse: parseJSON, read: readLine, errors: { LostFile: same } };
+}
+
+/** The lines of a log as they come. */
+export function logTail(client: ClientOptions, input?: LogTailInput, options?: StreamOptions): Stream<LogTailOutput, LogTailError> {
+  return stream(client, logTailAction(), input, options);
+}
+
+/** Sends log.tail many values, then gives what comes back. Browsers read all of them before they send. */
+export function logTailFrom(client: ClientOptions, values: Iterable<LogTailInput> | AsyncIterable<LogTailInput>, options?: Omit<StreamOptions, "reconnect">): Stream<LogTailOutput, LogTailError> {
+  return streamFrom(client, logTailAction(), values, options);
+}
+
+/** Opens log.tail with values both ways at once. */
+export function logTailOpen(client: ClientOptions, options?: Pick<CallOptions, "signal" | "timeout">): Duplex<LogTailInput, LogTailOutput, LogTailError> {
+  return new Socket(client, logTailAction(), options);
+}
+
+/** (may be repeated) */
+export function notesFind(client: ClientOptions, input?: NotesFindInput, options?: CallOptions): Call<NotesFindOutput, NotesFindError> {
+  return call(client, { name: "notes.find", path: "/notes/find", idempotent: true, read: same }, input, options);
+}
+
+/** The items of this page of notes.find and of all behind it, each asked for when it is reached. Errors are thrown. */
+export function notesFindAll(client: ClientOptions, input?: NotesFindInput, options?: CallOptions): AsyncIterable<NotesFindOutput["items"][number]> {
+  return pages((next) => notesFind(client, next, options), input);
+}
+
+export function numbersEcho(client: ClientOptions, input?: NumbersEchoInput, options?: CallOptions): Call<NumbersEchoOutput, NumbersEchoError> {
+  return call(client, { name: "numbers.echo", path: "/numbers/echo", write: exact, parse: parseJSON, read: readNumbers }, input, options);
+}
+
+/** Answers with the name as it is. */
+export function numbersRaw(client: ClientOptions, input?: NumbersRawInput, options?: CallOptions): Call<NumbersRawOutput, NumbersRawError> {
+  return call(client, { name: "numbers.raw", path: "/numbers/raw", parse: parseJSON, read: readNumbers }, input, options);
+}
+
+/**
+ * Makes a user.
+ * (POST /users)
+ */
+export function usersCreate(client: ClientOptions, input: UsersCreateInput, options?: CallOptions): Call<UsersCreateOutput, UsersCreateError> {
+  return call(client, { name: "users.create", path: "/users/create", write: exact, parse: parseJSON, read: readUser }, input, options);
+}
+
+/**
+ * A user by id.
+ * (GET /users/{id}; may be repeated)
+ */
+export function usersGet(client: ClientOptions, input: UsersGetInput, options?: CallOptions): Call<UsersGetOutput, UsersGetError> {
+  return call(client, { name: "users.get", path: "/users/get", get: getOf("/users/{id}", [{ field: "id", name: "id", in: "path" }, { field: "lang", name: "lang", in: "query" }, { field: "fields", name: "field", in: "query" }, { field: "tenant", name: "X-Tenant", in: "header" }]), idempotent: true, write: exact, parse: parseJSON, read: readUser, errors: { NoSuchUser: readNoUser } }, input, options);
+}
+
+/**
+ * All users.
+ * By id.
+ */
+export function usersList(client: ClientOptions, input?: UsersListInput, options?: CallOptions): Call<UsersListOutput, UsersListError> {
+  return call(client, { name: "users.list", path: "/users/list", write: whole, parse: parseJSON, read: readPageUser }, input, options);
+}
+
+export function v2UsersGet(client: ClientOptions, input: V2UsersGetInput, options?: CallOptions): Call<V2UsersGetOutput, V2UsersGetError> {
+  return call(client, { name: "v2.users.get", path: "/v2/users/get", write: exact, parse: parseJSON, read: readUser, errors: { NoSuchUser: readNoUser, Gone: same } }, input, options);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The client of all actions.
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** The client for Shop 1.2.0: createClient makes it. */
@@ -395,57 +518,70 @@ export interface V2UsersApi {
   get(input: V2UsersGetInput, options?: CallOptions): Call<V2UsersGetOutput, V2UsersGetError>;
 }
 
-/** Makes a client. It holds no connection and need not be closed. */
-export function createClient(options: ClientOptions): Api {
-  return bind(options.batch ? { options, queue: new Queue(options, "/batch", true) } : { options });
+/** What createClient takes. */
+export interface ApiOptions extends ClientOptions {
+  /**
+   * Sends calls that are made in the same microtask as one request. A call with headers of its own goes alone. Cookies are set as
+   * if the calls had been made one after the other; a call that may be tried again goes alone then.
+   */
+  batch?: boolean;
+}
+
+/** Makes a client of all actions. It holds no connection and need not be closed. */
+export function createClient(options: ApiOptions): Api {
+  return bind({ ...options, queue: options.batch ? new Queue(options, "/batch", true) : undefined });
+}
+
+function batchOf(c: Connection): any {
+  const queue = new Queue(c, "/batch", false);
+  return { ...bind({ ...c, queue }), $send: () => queue.send() };
+}
+
+function eventsOf(c: ClientOptions, topics: readonly string[], options?: StreamOptions): any {
+  return listen(c, "/events", topics, options);
 }
 
 function bind(c: Connection): any {
   return {
     chat: {
-      room: stream(c, { name: "chat.room", path: "/chat/room", read: readSaid }),
+      room: members(withClient(c, chatRoom), { from: withClient(c, chatRoomFrom), open: withClient(c, chatRoomOpen) }),
     },
     clock: {
-      now: bare(c, { name: "clock.now", path: "/clock/now", idempotent: true, read: date }),
-      reset: bare(c, { name: "clock.reset", path: "/clock/reset" }),
-      wait: unary(c, { name: "clock.wait", path: "/clock/wait" }),
+      now: withClient(c, clockNow),
+      reset: withClient(c, clockReset),
+      wait: withClient(c, clockWait),
     },
     files: {
-      get: download(c, { name: "files.get", path: "/files/get" }),
-      put: upload(c, { name: "files.put", path: "/files/put", read: readReceipt }, "value"),
+      get: withClient(c, filesGet),
+      put: withClient(c, filesPut),
     },
     flaky: {
-      get: unary(c, { name: "flaky.get", path: "/flaky/get", idempotent: true, read: same }),
-      set: unary(c, { name: "flaky.set", path: "/flaky/set", read: same }),
+      get: withClient(c, flakyGet),
+      set: withClient(c, flakySet),
     },
     log: {
-      tail: stream(c, { name: "log.tail", path: "/log/tail", read: readLine, errors: { LostFile: same } }),
+      tail: members(withClient(c, logTail), { from: withClient(c, logTailFrom), open: withClient(c, logTailOpen) }),
     },
     notes: {
-      find: paged(c, { name: "notes.find", path: "/notes/find", idempotent: true, read: same }),
+      find: members(withClient(c, notesFind), { all: withClient(c, notesFindAll) }),
     },
     numbers: {
-      echo: unary(c, { name: "numbers.echo", path: "/numbers/echo", read: readNumbers }),
-      raw: unary(c, { name: "numbers.raw", path: "/numbers/raw", read: readNumbers }),
+      echo: withClient(c, numbersEcho),
+      raw: withClient(c, numbersRaw),
     },
     users: {
-      create: unary(c, { name: "users.create", path: "/users/create", read: readUser }),
-      get: unary(c, { name: "users.get", path: "/users/get", get: { pattern: "/users/{id}", params: [{ field: "id", name: "id", in: "path" }, { field: "lang", name: "lang", in: "query" }, { field: "fields", name: "field", in: "query" }, { field: "tenant", name: "X-Tenant", in: "header" }] }, idempotent: true, read: readUser, errors: { NoSuchUser: readNoUser } }),
-      list: unary(c, { name: "users.list", path: "/users/list", read: readPageUser }),
+      create: withClient(c, usersCreate),
+      get: withClient(c, usersGet),
+      list: withClient(c, usersList),
     },
     v2: {
       users: {
-        get: unary(c, { name: "v2.users.get", path: "/v2/users/get", read: readUser, errors: { NoSuchUser: readNoUser, Gone: same } }),
+        get: withClient(c, v2UsersGet),
       },
     },
     $batch: () => batchOf(c),
-    $events: (topics: readonly string[], options?: StreamOptions) => listen(c, "/events", topics, options),
+    $events: withClient(c, eventsOf),
   };
-}
-
-function batchOf(c: Connection): any {
-  const queue = new Queue(c.options, "/batch", false);
-  return { ...bind({ ...c, queue }), $send: () => queue.send() };
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -651,7 +787,7 @@ export function validateV2UsersGet(input: unknown): FieldError[] {
 }
 
 /** For the option `validate` of createClient. */
-export const validators: Validators = {
+export const validators: Validators = /* @__PURE__ */ validating({
   "clock.wait": validateClockWait,
   "flaky.get": validateFlakyGet,
   "flaky.set": validateFlakySet,
@@ -662,4 +798,4 @@ export const validators: Validators = {
   "users.get": validateUsersGet,
   "users.list": validateUsersList,
   "v2.users.get": validateV2UsersGet,
-};
+});

@@ -1,9 +1,10 @@
 """A client of the link protocol, written from docs/protocol.md alone, with the standard library of Python 3.
 
-    python3 client.py HOST PORT KEY
+    python3 client.py HOST PORT KEY [NODE-KEY OTHERS-PUBLIC-KEY]
 
 It joins the node that listens there as node "python" of cluster "c", calls the action "shop.buy" with the three bytes of the page's
-example, prints the answer's bytes in hexadecimal, and takes leave. It is for tests: its arithmetic takes no care of timing.
+example, prints the answer's bytes in hexadecimal, and takes leave. With a node key it proves its id, and wants a proof by the
+other public key, in hexadecimal, of the node. It is for tests: its arithmetic takes no care of timing.
 """
 import hashlib
 import hmac
@@ -118,14 +119,14 @@ class Noise:
         self.ck, self.k = hkdf(self.ck, material, 2)
         self.n = 0
 
-    def first(self, payload):
+    def first(self, payload_of):
         self.ck, temp, self.k = hkdf(self.ck, self.psk, 3)
         self.mix_hash(temp)
         self.private = os.urandom(32)
         e = x25519(self.private, (9).to_bytes(32, "little"))
         self.mix_hash(e)
         self.mix_key(e)
-        sealed = seal(self.k, 0, payload, self.h)
+        sealed = seal(self.k, 0, payload_of(e), self.h)
         self.mix_hash(sealed)
         return e + sealed
 
@@ -138,6 +139,76 @@ class Noise:
 
     def split(self):
         return hkdf(self.ck, b"", 2)
+
+
+# --- Ed25519, RFC 8032 ---
+L = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+
+
+def recover(y, sign):
+    xx = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = pow(xx, (P + 3) // 8, P)
+    if (x * x - xx) % P:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if (x * x - xx) % P:
+        raise ValueError("no point of the curve")
+    return x if x & 1 == sign else P - x
+
+
+def add(p, q):
+    (x1, y1, z1), (x2, y2, z2) = p, q
+    zz, xy = z1 * z2 % P, D * x1 * x2 * y1 * y2 % P
+    f, g = zz * zz - xy, zz * zz + xy
+    return zz * f * (x1 * y2 + y1 * x2) % P, zz * g * (y1 * y2 + x1 * x2) % P, f * g % P
+
+
+def times(k, p):
+    q = 0, 1, 1
+    for bit in bin(k)[2:]:
+        q = add(q, q)
+        if bit == "1":
+            q = add(q, p)
+    return q
+
+
+def compress(p):
+    x, y, z = p
+    inverse = pow(z, P - 2, P)
+    return (y * inverse % P | (x * inverse % P & 1) << 255).to_bytes(32, "little")
+
+
+def decompress(data):
+    y = int.from_bytes(data, "little")
+    sign, y = y >> 255, y & (1 << 255) - 1
+    return recover(y, sign), y, 1
+
+
+BASE = recover(4 * pow(5, P - 2, P) % P, 0), 4 * pow(5, P - 2, P) % P, 1
+
+
+def number(*parts):
+    return int.from_bytes(hashlib.sha512(b"".join(parts)).digest(), "little")
+
+
+def sign(seed, text):
+    h = hashlib.sha512(seed).digest()
+    a = int.from_bytes(h[:32], "little") & (1 << 254) - 8 | 1 << 254
+    public = compress(times(a, BASE))
+    r = number(h[32:], text) % L
+    point = compress(times(r, BASE))
+    return public, point + ((r + number(point, public, text) * a) % L).to_bytes(32, "little")
+
+
+def check(public, signature, text):
+    s = int.from_bytes(signature[32:], "little")
+    right = add(decompress(signature[:32]), times(number(signature[:32], public, text) % L, decompress(public)))
+    if s >= L or compress(times(s, BASE)) != compress(right):
+        raise ValueError("the signature is not good")
+
+
+def to_sign(role, node, tie):
+    return b"sabir link " + role + b" 1\0" + node.encode() + b"\0" + tie
 
 
 # --- The link ---
@@ -175,7 +246,7 @@ def read_message(conn, want):
 
 
 class Link:
-    def __init__(self, host, port, key):
+    def __init__(self, host, port, key, node_key=None, other=None):
         self.conn = conn = socket.create_connection((host, int(port)))
         keyed, dialled = 1, 4
         own = b"SABIR\n" + bytes([3, 3, keyed | dialled]) + bytes(7) + os.urandom(32)
@@ -185,8 +256,17 @@ class Link:
             raise ValueError("the node speaks versions %d to %d, keyed %d" % (theirs[6], theirs[7], theirs[8] & keyed))
         limits = {"message": 1 << 20, "calls": 16, "streams": 16, "window": 65536, "routes": 16, "schemas": 16, "names": 16}
         hello = {"node": "python", "cluster": "c", "purpose": "link", "features": [], "limits": limits}
-        noise = Noise(mac(key, b"sabir link 3"), own + theirs + bytes(32) + bytes([1, 0]))
-        first = noise.first(message(1, json.dumps(hello).encode()))
+        prologue = own + theirs + bytes(32) + bytes([1, 0])
+        noise = Noise(mac(key, b"sabir link 3"), prologue)
+
+        def payload(e):
+            text = message(1, json.dumps(hello).encode())
+            if node_key:
+                public, signature = sign(mac(node_key, b"sabir node key 1"), to_sign(b"dialler", "python", sha256(prologue + e)))
+                text += message(5, public + signature)
+            return text
+
+        first = noise.first(payload)
         conn.sendall(message(2, bytes([1, 1]) + struct.pack("<H", len(first)) + first))
         reply = read_message(conn, 2)
         messages = split_messages(noise.second(reply[1:]))
@@ -194,6 +274,10 @@ class Link:
             raise ValueError("refused: %s" % messages[0][1][1:].decode())
         self.peer = json.loads(messages[0][1])
         assert messages[1] == (3, b""), "no ok"
+        if other:
+            kind, proof = messages[2]
+            assert kind == 5 and proof[:32] == other, "no proof"
+            check(other, proof[32:], to_sign(b"acceptor", self.peer["node"], sha256(prologue + first)))
         (self.out, self.into), self.sent, self.received, self.text = noise.split(), 0, 0, b""
         conn.sendall(message(2, self.sealed(message(3, b""))))
 
@@ -221,7 +305,8 @@ class Link:
 
 def main():
     host, port, key = sys.argv[1:4]
-    link = Link(host, port, key.encode())
+    proofs = [sys.argv[4].encode(), bytes.fromhex(sys.argv[5])] if len(sys.argv) > 4 else []
+    link = Link(host, port, key.encode(), *proofs)
     link.send(bytes.fromhex("12000000" "00000000" "0f" "00" "01010873686f702e627579066e6174697665"))
     link.send(bytes.fromhex("05000000" "00001000" "01" "00" "0100026869"))
     while True:

@@ -22,10 +22,10 @@ func (c *caller) next(full bool) error {
 	return c.call(c.sequence, full || c.sequence%fullCheckEach == 0)
 }
 
-// calling is a closed loop of calls. What callers keep of a call, such as the last reply, they keep from one measurement to
-// the next.
-func calling(callers int, roundTripOf func(caller int) RoundTrip) func(time.Duration) (child.Sample, error) {
-	all := make([]caller, callers)
+// calling is a loop of calls, closed or, with a rate, open. What callers keep of a call, such as the last reply, they keep from one
+// measurement to the next.
+func calling(o child.Order, roundTripOf func(caller int) RoundTrip) func(time.Duration) (child.Sample, error) {
+	all := make([]caller, o.Callers)
 	for i := range all {
 		all[i].call = roundTripOf(i)
 	}
@@ -33,8 +33,12 @@ func calling(callers int, roundTripOf func(caller int) RoundTrip) func(time.Dura
 	return func(d time.Duration) (child.Sample, error) {
 		full := !warm
 		warm = true
-		return child.Closed(d, callers, func(i int) func() error {
+		do := func(i int) func() error {
 			return func() error { return all[i].next(full) }
-		})
+		}
+		if o.Rate > 0 {
+			return child.Open(d, o.Rate, o.Callers, do)
+		}
+		return child.Closed(d, o.Callers, do)
 	}
 }

@@ -29,6 +29,7 @@ const (
 const (
 	Call   = "call"   // the 677-byte message there and back
 	Echo   = "echo"   // a blob of child.Order.Size bytes there and back
+	Mixed  = "mixed"  // blobs of 10 bytes to 1 MiB there and back
 	Stream = "stream" // blobs one way, counted by the server
 	Batch  = "batch"  // 25 messages of 677 bytes as one, answered by one of 25 of 611 bytes
 )
@@ -40,6 +41,7 @@ type Client struct {
 	Echo  func(caller, size int) RoundTrip
 	Push  func(caller, size int) (*Pushing, error)
 	Batch Batching
+	Fixed bool // each caller's Echo is of one size for ever
 	Close func()
 }
 
@@ -104,10 +106,12 @@ func (c *Client) measuring(o child.Order) (func(time.Duration) (child.Sample, er
 	case o.Callers < 1:
 		return nil, fmt.Errorf("%d callers", o.Callers)
 	case o.Work == Call && c.Say != nil:
-		return calling(o.Callers, c.Say), nil
+		return calling(o, c.Say), nil
 	case o.Work == Echo && c.Echo != nil:
-		measure := calling(o.Callers, func(caller int) RoundTrip { return c.Echo(caller, o.Size) })
+		measure := calling(o, func(caller int) RoundTrip { return c.Echo(caller, o.Size) })
 		return func(d time.Duration) (child.Sample, error) { return withVolume(o.Size)(measure(d)) }, nil
+	case o.Work == Mixed && c.Echo != nil && !c.Fixed:
+		return mixing(o, c.Echo), nil
 	case o.Work == Stream && c.Push != nil:
 		return func(d time.Duration) (child.Sample, error) { return withVolume(o.Size)(c.push(d, o.Callers, o.Size)) }, nil
 	case o.Work == Batch && c.Batch != nil:

@@ -16,11 +16,16 @@ type order struct {
 	work    string
 	callers int
 	size    int // of a blob, bytes
+
+	// load is the share of capacityOf's capacity that an open loop asks for; 0 is a closed loop.
+	load       float64
+	capacityOf []string
 }
 
 const (
 	calling   = "call"
 	echoing   = "echo"
+	mixing    = "mixed"
 	streaming = "stream"
 	batching  = "batch"
 )
@@ -73,7 +78,11 @@ func (c Contender) fill(r *bench.Row, o order) {
 
 // open starts the server and then the client, or one process that is both.
 func (c Contender) open(ctx context.Context, e *bench.Env, o order) (bench.Runner, error) {
-	work := child.Order{Role: "client", Row: c.Name, Work: o.work, Callers: o.callers, Size: o.size}
+	rate, err := o.rate(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	work := child.Order{Role: "client", Row: c.Name, Work: o.work, Callers: o.callers, Size: o.size, Rate: rate}
 	program := programs[c.Program]
 	if c.Broker != "" {
 		server, broker, err := e.Broker(c.Broker)
@@ -87,7 +96,6 @@ func (c Contender) open(ctx context.Context, e *bench.Env, o order) (bench.Runne
 		}
 		return bench.With(runner, broker), nil
 	}
-	var err error
 	switch c.Network {
 	case "":
 		work.Role = "alone"

@@ -65,7 +65,8 @@ func TestContendersOfTablesAreThoseThatThereAre(t *testing.T) {
 		names = append(names, c.Name)
 	}
 	used := map[string]bool{"": true} // of rows that are missing
-	for _, g := range slices.Concat(streamGroups(), datagramGroups(), brokerGroups(), frameworkGroups(), largeGroups(), onewayGroups()) {
+	for _, g := range slices.Concat(streamGroups(), datagramGroups(), brokerGroups(), frameworkGroups(), openLoopGroups(), secureGroups(),
+		largeGroups(), mixedGroups(), onewayGroups()) {
 		for _, e := range g.entries {
 			used[e.contender] = true
 			if !slices.Contains(names, e.contender) && e.missing == "" {

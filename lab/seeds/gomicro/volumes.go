@@ -45,6 +45,43 @@ func largeGroups() []group {
 	}
 }
 
+// mixedSizes is small and large messages beside each other.
+func mixedSizes() bench.Table {
+	return bench.Table{
+		Name: "mixed", Title: "Messages of 10 bytes to 1 MiB beside each other", Duration: 2 * duration,
+		About: "One operation is a call that sends one field of bytes over TCP and gets it back. Of a thousand calls 400 have 10 bytes, 300 have 100, 200 have " +
+			"677, 70 have 4 KiB, 25 have 64 KiB and 5 have 1 MiB, in no order, the same for each row. *Small* are those up to 677 bytes: they show whether a " +
+			"large message holds up the others on its connection. Every reply is checked for its length and its mark, one in a thousand, and all while " +
+			"warming up, in every byte. The report has no such table. *Raw TCP echo* has a connection for each caller, and a length before each message.",
+		Columns: append([]bench.Column{
+			{Key: "rate", Title: "calls/s", Unit: bench.PerSecond},
+			{Key: "megabytes", Title: "MB/s each way", Unit: bench.Count},
+			{Key: "small p50", Title: "small, median", Unit: bench.Duration, Less: true},
+			{Key: "small p99", Title: "small, p99", Unit: bench.Duration, Less: true},
+			{Key: "p99", Title: "all, p99", Unit: bench.Duration, Less: true},
+		}, used()...),
+		Rows: rows(mixedGroups()...),
+	}
+}
+
+func mixedGroups() []group {
+	entries := []entry{
+		{name: "Sabir", contender: "sabir tcp"},
+		{name: "grpc-go, unary", contender: "grpc-go"},
+		{name: "kitex, mux", contender: "kitex, mux"},
+		{name: "kitex, pool", contender: "kitex, pool"},
+		{name: "rpcx", contender: "rpcx"},
+		{name: "arpc", contender: "arpc"},
+		{name: "arpc, 10 connections", contender: "arpc, 10 conns"},
+		{name: "net/rpc", contender: "net/rpc"},
+		{name: "raw TCP echo", contender: "raw TCP echo, lengths"},
+	}
+	return []group{
+		groupOf(order{group: "10 callers", work: mixing, callers: 10}, entries...),
+		groupOf(order{group: "100 callers", work: mixing, callers: 100}, entries...),
+	}
+}
+
 // streams is messages one way.
 func streams() bench.Table {
 	return bench.Table{

@@ -9,14 +9,22 @@ import { action } from './view-action.js';
 import { events } from './view-events.js';
 import { processes } from './view-processes.js';
 import { traces, trace } from './view-traces.js';
+import { dependencies } from './view-map.js';
+import { channels, deadLetters } from './view-channels.js';
+import { health } from './view-health.js';
+import { config } from './view-config.js';
 import { settingsView } from './view-settings.js';
 
 const places = [
   { name: 'overview', path: '', label: 'Overview', key: 'o', view: overview },
+  { name: 'map', path: 'map', label: 'Map', key: 'm', view: dependencies },
   { name: 'actions', path: 'actions', label: 'Actions', key: 'a', view: actions, one: action },
   { name: 'events', path: 'events', label: 'Events', key: 'e', view: events },
+  { name: 'channels', path: 'channels', label: 'Channels', key: 'c', view: channels, one: deadLetters },
   { name: 'processes', path: 'processes', label: 'Processes', key: 'p', view: processes },
   { name: 'traces', path: 'traces', label: 'Traces', key: 't', view: traces, one: trace },
+  { name: 'health', path: 'health', label: 'Health', key: 'h', view: health },
+  { name: 'config', path: 'config', label: 'Configuration', key: 'f', view: config },
   { name: 'settings', path: 'settings', label: 'Settings', key: 's', view: settingsView },
 ];
 
@@ -44,7 +52,9 @@ function show() {
   current = make(rest_);
   main.replaceChildren(current.element);
   for (const a of nav.children) {
-    if (a.dataset.name === place.name) a.setAttribute('aria-current', 'page'); else a.removeAttribute('aria-current');
+    if (a.dataset.name !== place.name) { a.removeAttribute('aria-current'); continue; }
+    a.setAttribute('aria-current', 'page');
+    nav.scrollLeft = a.offsetLeft - (nav.clientWidth - a.offsetWidth) / 2; // where the bar is wider than a phone
   }
   document.title = current.title + ' · Sabir';
   current.update?.('look');

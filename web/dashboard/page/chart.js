@@ -33,7 +33,7 @@ export function traffic() {
     height = innerWidth > 1080 ? 320 : 190;
     setAttr(element, 'height', height);
     setAttr(element, 'viewBox', `0 0 ${width} ${height}`);
-    const top = nice(Math.max(1, ...history.map(p => p.rate))), most = Math.max(30, Math.min(120, history.length));
+    const top = nice(Math.max(1, ...history.map(p => p.rate))), most = Math.max(30, history.length);
     const x = i => pad.left + (width - pad.left - pad.right) * (most - history.length + i) / (most - 1);
     const y = v => height - pad.bottom - (height - pad.top - pad.bottom) * Math.min(1, v / top);
     const parts = [];
@@ -50,7 +50,7 @@ export function traffic() {
     const last = history[history.length - 1];
     if (last) parts.push(s('text', { class: 'axis', x: width - pad.right, y: height - 7, 'text-anchor': 'end', text: clock(last.at) }));
     element.replaceChildren(...parts);
-    setAttr(element, 'aria-label', last ? `Calls a second over the last ${history.length} looks: now ${rate(last.rate)}, at most ${rate(Math.max(...history.map(p => p.rate)))}; errors now ${rate(last.errors)}` : 'No figures yet');
+    setAttr(element, 'aria-label', last ? `Calls a second from ${clock(history[0].at)} to ${clock(last.at)}: now ${rate(last.rate)}, at most ${rate(Math.max(...history.map(p => p.rate)))}; errors now ${rate(last.errors)}` : 'No figures yet');
   }
   const size = new ResizeObserver(() => { seen.width = Math.floor(box.clientWidth); draw(); });
   size.observe(box);

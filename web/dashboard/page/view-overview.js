@@ -1,7 +1,7 @@
 // The cluster at a glance, and one node of it.
 
 import { h, heading, tile, badge, empty, code, setText, setAttr } from './dom.js';
-import { state, silentNodes, nodeOf, figuresOf } from './live.js';
+import { api, state, silentNodes, nodeOf, figuresOf } from './live.js';
 import { rate, span, share, count, lasting, plural } from './format.js';
 import { map, traffic } from './chart.js';
 import { table } from './table.js';
@@ -59,9 +59,32 @@ function rates(of, bad) {
   };
 }
 
+// past is the last hour of the cluster, or of a node, which is there when the page opens, and the looks since, of which there is
+// one a second.
+let shown = 'hour';
+function past(node) {
+  const stop = new AbortController(), chart = traffic(), note = h('span', { class: 'muted more' });
+  let hour = [];
+  const pick = (name, label) => h('button', { type: 'button', text: label, 'aria-pressed': String(shown === name), onclick: () => { shown = name; for (const b of choice.children) b.setAttribute('aria-pressed', String(b.textContent === label)); draw(); } });
+  const choice = h('span', { class: 'choice small' }, pick('hour', 'Last hour'), pick('looks', 'Now'));
+  const draw = () => { const list = node || shown === 'hour' ? hour : state.history; chart.update(list); };
+  async function ask() {
+    try {
+      const answer = await api('api/history?node=' + encodeURIComponent(node || ''), undefined, stop.signal);
+      hour = answer.points;
+      setText(note, answer.mute.length ? 'none from ' + answer.mute.join(', ') : '');
+      draw();
+    } catch (e) { if (e.name !== 'AbortError') setText(note, e.message); }
+  }
+  ask();
+  const timer = setInterval(ask, 10_000);
+  const element = h('section', { class: 'card' }, h('div', { class: 'card-head' }, h('h2', { text: 'Traffic' }), node ? h('span', { class: 'muted more', text: 'the last hour' }) : choice), h('p', { class: 'legend' }, h('span', { class: 'key line-key', text: 'calls a second' }), h('span', { class: 'key bad-key', text: 'errors a second' }), note), chart.element);
+  return { element, update: draw, end() { clearInterval(timer); stop.abort(); chart.end(); } };
+}
+
 export function overview() {
   const tiles = { rate: tile('Calls', '/s'), errors: tile('Errors', '/s'), active: tile('In flight'), nodes: tile('Nodes'), actions: tile('Actions') };
-  const chart = traffic(), cluster = map(), tips = advice();
+  const chart = past(), cluster = map(), tips = advice();
   const nodes = table({
     caption: 'Nodes of the cluster', key: n => n.id, sort: { key: 'id' },
     empty: () => empty('No node has answered yet', 'They are asked every second.'),
@@ -81,7 +104,7 @@ export function overview() {
     h('section', { class: 'tiles', 'aria-label': 'Figures' }, Object.values(tiles).map(t => t.element)),
     h('div', { class: 'split' },
       h('section', { class: 'card' }, h('h2', { text: 'Cluster' }), h('p', { class: 'legend' }, h('span', { class: 'key cpu-key', text: 'CPU around a node' }), h('span', { class: 'key link-key', text: 'link, with its round trip' })), cluster.element),
-      h('section', { class: 'card' }, h('h2', { text: 'Traffic' }), h('p', { class: 'legend' }, h('span', { class: 'key line-key', text: 'calls a second' }), h('span', { class: 'key bad-key', text: 'errors a second' })), chart.element)),
+      chart.element),
     h('section', { class: 'card flush' }, h('h2', { text: 'Nodes' }), nodes.element));
   return {
     title: 'Overview', element,
@@ -102,7 +125,7 @@ export function overview() {
         tiles.actions.set(count(own), 'in ' + plural(c.services.filter(s => s.name[0] !== '$').length, 'service'));
       }
       cluster.update(look);
-      chart.update(state.history);
+      chart.update();
       nodes.update(look.nodes);
       void kind;
     },
@@ -113,7 +136,7 @@ export function overview() {
 export function node(id) {
   const tiles = { rate: tile('Calls', '/s'), errors: tile('Errors', '/s'), active: tile('In flight'), cpu: tile('CPU') };
   const facts = h('dl', { class: 'facts' }), gone = h('div', { class: 'advice', hidden: true }, h('p', { text: 'This node is not in the cluster now. It is shown again when it is back.' }));
-  const tips = advice();
+  const tips = advice(), chart = past(id);
   const services = table({
     caption: 'Services of ' + id, key: s => s.name, sort: { key: 'name' }, empty: () => empty('No services', 'This node offers nothing to others.'),
     columns: [
@@ -128,10 +151,11 @@ export function node(id) {
   let said = '';
   const element = h('div', { class: 'view' }, heading(id, h('p', { class: 'crumbs' }, h('a', { href: '#/', text: 'Overview' }), ' / node')), gone, tips.element,
     h('section', { class: 'tiles', 'aria-label': 'Figures' }, Object.values(tiles).map(t => t.element)),
-    h('section', { class: 'card' }, h('h2', { text: 'About' }), facts),
+    h('section', { class: 'card' }, h('h2', { text: 'About' }), facts), chart.element,
     h('section', { class: 'card flush' }, h('h2', { text: 'Services' }), services.element));
   return {
     title: id, element,
+    end() { chart.end(); },
     update() {
       if (!state.look) return;
       const n = nodeOf(id);

@@ -37,8 +37,8 @@ export function processes() {
       if (kids.length && open && b.unlisted) list.push({ id: id + '/…', level: level + 1, more: plural(b.unlisted, 'more process', 'more processes') });
     };
     for (const n of answer.nodes) {
-      if (!n.tree) continue;
-      const id = 'node ' + n.node, t = n.tree, open = kept.filter || !kept.closed.has(id), kids = [...t.trees, ...t.loose];
+      if (!n.answer) continue;
+      const id = 'node ' + n.node, t = n.answer, open = kept.filter || !kept.closed.has(id), kids = [...t.trees, ...t.loose];
       if (kept.filter && !kids.some(fits)) continue;
       list.push({ id, level: 1, node: n.node, count: t.count, lost: t.lost, parent: kids.length > 0, open, at: 1, of: 1 });
       if (!open) continue;
@@ -73,7 +73,7 @@ export function processes() {
     }
     if (!there.has(current)) current = list[0]?.id || '';
     for (const [id, r] of rows) r.item.tabIndex = id === current ? 0 : -1;
-    const mute = answer.nodes.filter(n => !n.tree);
+    const mute = answer.nodes.filter(n => !n.answer);
     const lines = [];
     if (!list.length) lines.push(kept.filter ? empty('Nothing matches “' + kept.filter + '”', 'Esc empties the filter.') :
       empty('No processes', h('span', {}, 'No node runs any. Give one a system: ', code('sabir.NewNode(system.Option(), …)'), ' and start processes in it.')));

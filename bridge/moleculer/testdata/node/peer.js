@@ -4,12 +4,16 @@
 // line {id, result} or {id, error}. Events that it gets are lines {event}.
 
 const [, , version, nodeID, namespace, options] = process.argv;
-const { ServiceBroker, Errors } = require(version === "4" ? "moleculer14" : "moleculer");
+const { ServiceBroker, Errors, Middlewares } = require(version === "4" ? "moleculer14" : "moleculer");
 const { Readable, Transform } = require("stream");
 
 const say = line => process.stdout.write(JSON.stringify(line) + "\n");
 
-const broker = new ServiceBroker({ nodeID, namespace, ...JSON.parse(options), logger: false, heartbeatInterval: 1, heartbeatTimeout: 5, tracing: false });
+// Middlewares of the options are [name, ...arguments].
+const settings = JSON.parse(options);
+settings.middlewares = (settings.middlewares ?? []).map(([name, ...args]) => Middlewares.Transmit[name](...args));
+
+const broker = new ServiceBroker({ nodeID, namespace, ...settings, logger: false, heartbeatInterval: 1, heartbeatTimeout: 5, tracing: false });
 
 // streamOf is the stream of a request: 0.14 has it in place of the params, which are in meta.
 const streamOf = ctx => ctx.stream ?? (typeof ctx.params?.pipe === "function" ? ctx.params : null);
@@ -48,6 +52,7 @@ broker.createService({
 		},
 		collect: async ctx => ({ ...(await collect(streamOf(ctx))), params: paramsOf(ctx), meta: ctx.meta.user }),
 		range: ctx => Readable.from(Array.from({ length: ctx.params.n }, (_, i) => ({ i }))),
+		endless: () => Readable.from((async function* () { for (let i = 0; ; i++) { yield { i }; await new Promise(resolve => setTimeout(resolve, 5)); } })()),
 		bytes: ctx => Readable.from(Array.from({ length: ctx.params.n }, () => Buffer.alloc(ctx.params.size, 1)), { objectMode: false }),
 		upper: ctx => streamOf(ctx).pipe(new Transform({ transform(chunk, _, done) { done(null, chunk.toString().toUpperCase()); } })),
 		double: ctx => streamOf(ctx).pipe(new Transform({ objectMode: true, transform(chunk, _, done) { done(null, { i: 2 * chunk.i }); } })),
@@ -101,6 +106,7 @@ const verbs = {
 		const stream = Readable.from(Array.from({ length: pieces }, () => Buffer.alloc(size, 1)), { objectMode: false });
 		return collect(await (version === "4" ? broker.call(action, stream) : broker.call(action, {}, { stream })));
 	},
+	endless: action => broker.call(action, {}, { stream: Readable.from((async function* () { for (let i = 0; ; i++) { yield { i }; await new Promise(resolve => setTimeout(resolve, 5)); } })()) }).then(() => true),
 	async breaks(action) {
 		const stream = new Readable({ objectMode: true, read() {} });
 		stream.push({ i: 1 });
@@ -120,6 +126,22 @@ const verbs = {
 		}));
 		const used = process.cpuUsage(begun);
 		return { ms: Date.now() - from, cpu: (used.user + used.system) / 1000 };
+	},
+	many: (n, action, params) => Promise.all(Array.from({ length: n }, () => broker.call(action, params).then(back => back.length))),
+	// gateway starts one of moleculer-web, which gives actions the addresses that they declare, and uploads to one.
+	async gateway(upload) {
+		const web = broker.createService({ name: "web", mixins: [require("moleculer-web")], settings: { port: 0, ip: "127.0.0.1", logRequestParams: null, routes: [
+			{ path: "/up", bodyParsers: false, aliases: { "POST /": "multipart:" + upload, "PUT /:name": "stream:" + upload } },
+			{ path: "/", autoAliases: true, whitelist: ["**"], bodyParsers: { json: true } }
+		] } });
+		await broker.waitForServices("web", 20000, 20);
+		return "http://127.0.0.1:" + web.server.address().port;
+	},
+	// validate says which members break the rules that INFO has of an action's params.
+	validate(action, params) {
+		const list = broker.registry.getActionList({}).find(a => a.name === action);
+		const found = new (require("fastest-validator"))().compile(list.action.params)(params);
+		return found === true ? [] : found.map(e => e.field + " " + e.type);
 	},
 	emit: (name, params, options) => broker.emit(name, params, options).then(() => true),
 	broadcast: (name, params) => broker.broadcast(name, params).then(() => true),

@@ -24,7 +24,7 @@ var V2OrdersGet = sabir.NewAction[GetOrder, Order]("v2.orders.get", sabir.Idempo
 var V2OrdersOld = sabir.NewAction[string, string]("v2.orders.old")
 
 // V2OrdersWatch: calls v2.orders.watch
-var V2OrdersWatch = sabir.NewStream[sabir.Empty, Order]("v2.orders.watch")
+var V2OrdersWatch = sabir.NewStream[sabir.Empty, Order]("v2.orders.watch", sabir.ServerStream())
 
 type GetOrder struct {
 	// as the receipt has it

@@ -26,6 +26,10 @@ async function connect(name, transport) {
   const got = [];
   for await (const n of client.each(numbers())) got.push(n.value);
   assert.deepEqual(got, [0n, 1n, 0n, 1n, 2n], name);
+  const below = [];
+  for await (const n of client.below({ value: 3n })) below.push(n.value);
+  assert.deepEqual(below, [0n, 1n, 2n], name);
+  assert.equal((await client.sum(numbers())).value, 5n, name);
   async function* negative() { yield { value: -1n }; }
   await assert.rejects(async () => { for await (const _ of client.each(negative())); },
     (e) => ConnectError.from(e).code === Code.OutOfRange && e.rawMessage === "kein ✓", name);
@@ -62,6 +66,15 @@ await new Promise((done, no) => {
   stream.on("end", () => { assert.deepEqual(got, ["0", "1"]); done(); });
   stream.on("error", no);
   stream.write({ value: 2 });
+});
+await new Promise((done, no) => {
+  const got = [];
+  client.below({ value: 3 }).on("data", (n) => got.push(n.value)).on("error", no).on("end", () => { assert.deepEqual(got, ["0", "1", "2"]); done(); });
+});
+await new Promise((done, no) => {
+  const stream = client.sum((e, reply) => { if (e) return no(e); assert.equal(reply.value, "5"); done(); });
+  stream.write({ value: 2 });
+  stream.end({ value: 3 });
 });
 client.close();
 console.log("grpc-js");

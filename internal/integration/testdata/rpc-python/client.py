@@ -25,6 +25,9 @@ except grpc.RpcError as e:
 
 assert [n.value for n in counter.Each(iter([pb.Number(value=2), pb.Number(value=3)]), timeout=60)] == [0, 1, 0, 1, 2]
 
+assert [n.value for n in counter.Below(pb.Number(value=3), timeout=60)] == [0, 1, 2]
+assert counter.Sum(iter([pb.Number(value=2), pb.Number(value=3)]), timeout=60).value == 5
+
 try:
     list(counter.Each(iter([pb.Number(value=-1)]), timeout=60))
     raise AssertionError("a negative number was taken")

@@ -23,6 +23,12 @@ class Counter(stubs.CounterServicer):
             for i in range(request.value):
                 yield pb.Number(value=i)
 
+    def Below(self, request, context):
+        yield from (pb.Number(value=i) for i in range(request.value))
+
+    def Sum(self, requests, context):
+        return pb.Number(value=sum(request.value for request in requests))
+
 
 server = grpc.server(futures.ThreadPoolExecutor(max_workers=4))
 stubs.add_CounterServicer_to_server(Counter(), server)

@@ -165,6 +165,9 @@ const checks: Record<string, () => Promise<void>> = {
     same(await thrownBy(all(api.shop.tail({ file: "breaks" }))), "LostFile");
     for await (const _ of api.shop.tail({ file: "endless" })) break;
     same((await all(api.shop.tail.from([{ file: "y", from: 7 }])))[0]?.n, 1152921504606846983n);
+    same((await all(api.shop.lines({ file: "x" }))).length, 3);
+    const last = await api.shop.last([{ file: "x" }, { file: "y" }]).orThrow();
+    same(`${last.n} ${last.text} ${last.at.getTime()}`, `2 y ${lines[0]?.at.getTime()}`);
   },
 
   "WebSocket": async () => {

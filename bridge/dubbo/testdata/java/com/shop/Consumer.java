@@ -30,7 +30,7 @@ public class Consumer {
         }
         reference.setVersion("1.0.0");
         reference.setGroup(group);
-        reference.setUrl("dubbo://" + url);
+        reference.setUrl(url);
         reference.setTimeout(20000);
         reference.setRetries(0);
         return reference.get();

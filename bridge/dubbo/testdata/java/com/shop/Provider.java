@@ -15,7 +15,7 @@ import org.apache.dubbo.config.ServiceConfig;
 import org.apache.dubbo.config.bootstrap.DubboBootstrap;
 import org.apache.dubbo.rpc.RpcContext;
 
-/** Offers OrderService at the port of its first argument until its standard input ends. */
+/** Offers OrderService at the port and by the protocol of its arguments, and TradeService by Triple, until its standard input ends. */
 public class Provider implements OrderService {
     public String ping() { return "pong"; }
 
@@ -88,9 +88,16 @@ public class Provider implements OrderService {
         service.setInterface(OrderService.class);
         service.setRef(new Provider());
         service.setVersion("1.0.0");
-        ProtocolConfig protocol = new ProtocolConfig("dubbo", Integer.parseInt(arguments[0]));
+        ProtocolConfig protocol = new ProtocolConfig(arguments[1], Integer.parseInt(arguments[0]));
         DubboBootstrap bootstrap = DubboBootstrap.getInstance();
-        bootstrap.application(application).registry(new RegistryConfig("N/A")).protocol(protocol).service(service).start();
+        bootstrap.application(application).registry(new RegistryConfig("N/A")).protocol(protocol).service(service);
+        if (arguments[1].equals("tri")) {
+            ServiceConfig<TradeService> trades = new ServiceConfig<>();
+            trades.setInterface(TradeService.class);
+            trades.setRef(new TradeProvider());
+            bootstrap.service(trades);
+        }
+        bootstrap.start();
         System.out.println("ready");
         while (System.in.read() >= 0) {}
         bootstrap.stop();

@@ -1,0 +1,484 @@
+package dubbo_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/bridge/dubbo"
+	"github.com/sabir-go/sabir/bridge/dubbo/zookeeper"
+	"github.com/sabir-go/sabir/internal/brokers"
+)
+
+// What programs of Java need beside jars to use ZooKeeper.
+func init() {
+	maps.Copy(jars, map[string]string{
+		"org/apache/zookeeper/zookeeper/3.9.5/zookeeper-3.9.5.jar":                             "936d025db1a85f085edea25048c3f5b3de5fc29329c371a10925e3b78b0b38a0",
+		"org/apache/zookeeper/zookeeper-jute/3.9.5/zookeeper-jute-3.9.5.jar":                   "abcbc7f9d6c493daa118da6fa3061a201e2c521217526e8535adfb56b629e52a",
+		"org/apache/curator/curator-x-discovery/5.8.0/curator-x-discovery-5.8.0.jar":           "c7639d1cf71ce5692a5850cdd489d8def1b981b578147f40a86435f17f1ddebd",
+		"org/apache/curator/curator-recipes/5.8.0/curator-recipes-5.8.0.jar":                   "b9fe8008b3d0e03aa43965409655ef361a19323d99e72c84fa69506753157b92",
+		"org/apache/curator/curator-framework/5.8.0/curator-framework-5.8.0.jar":               "31cbd6ee22b7b5fe3db49023e568b5aeda569f62370cf4df9a8fb7f168d2dcce",
+		"org/apache/curator/curator-client/5.8.0/curator-client-5.8.0.jar":                     "41562acc6b2172a8bea5179dd649f73001fc883c1a86b625b56149b766bee660",
+		"org/slf4j/slf4j-api/2.0.13/slf4j-api-2.0.13.jar":                                      "e7c2a48e8515ba1f49fa637d57b4e2f590b3f5bd97407ac699c3aa5efb1204a9",
+		"com/fasterxml/jackson/core/jackson-databind/2.13.5/jackson-databind-2.13.5.jar":       "5fedb24b2356491815d18267f65da9a21dd67413345ad7795f221afa25c78984",
+		"com/fasterxml/jackson/core/jackson-core/2.13.5/jackson-core-2.13.5.jar":               "48f36a025311d0464ad8dda4512a20c79e279a9550f63f3179d731d94482474b",
+		"com/fasterxml/jackson/core/jackson-annotations/2.13.5/jackson-annotations-2.13.5.jar": "80aea8ed7232db5040ced4b3f982f29da95bb3d802343dbf6fd82ccd98c21c4f",
+	})
+}
+
+// at is the server as a registry.
+func at(server *brokers.Server) dubbo.Option {
+	return dubbo.At(&zookeeper.Registry{Servers: []string{server.Addr()}, SessionTimeout: 4 * time.Second})
+}
+
+// ordersOf is a service whose answers name it.
+func ordersOf(name string) *sabir.Service {
+	s := sabir.NewService("orders")
+	sabir.Handle(s, "ping", func(context.Context, sabir.Empty) (string, error) { return "pong of " + name, nil })
+	sabir.Handle(s, "place", func(_ context.Context, in order) (*order, error) {
+		in.Amount++
+		return &in, nil
+	})
+	return s
+}
+
+// registered starts a node that offers OrderService by a registry.
+func registered(t *testing.T, server *brokers.Server, name string, options ...dubbo.Option) *sabir.Node {
+	t.Helper()
+	return registeredAt(t, server, name, freeAddress(t), options...)
+}
+
+// registeredForJava starts one at an address that programs of Java have too.
+func registeredForJava(t *testing.T, server *brokers.Server, name string) *sabir.Node {
+	t.Helper()
+	address := freeAddress(t)
+	return registeredAt(t, server, name, address, dubbo.Advertise(asJava(address)))
+}
+
+func registeredAt(t *testing.T, server *brokers.Server, name, address string, options ...dubbo.Option) *sabir.Node {
+	t.Helper()
+	return startAs(t, name, sabir.Serve(ordersOf(name)), dubbo.Bridge(append([]dubbo.Option{at(server), dubbo.Application("go-shop"),
+		dubbo.Serve("dubbo://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0")))}, options...)...))
+}
+
+// javaProvider starts one of Java, which answers pings with its port.
+func javaProvider(t *testing.T, server *brokers.Server, application, mode, metadata string, parameters ...string) (p *process, port string) {
+	t.Helper()
+	_, port, err := net.SplitHostPort(freeAddress(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run(t, "RegisteredProvider", append([]string{server.URL(), application, port, mode, metadata}, parameters...)...), port
+}
+
+func (p *process) ask(t *testing.T, what string) string {
+	t.Helper()
+	if _, err := fmt.Fprintln(p.in, what); err != nil {
+		t.Fatal(err)
+	}
+	return p.until(what)[what]
+}
+
+func TestJavaConsumersFindANodeByZooKeeper(t *testing.T) {
+	brokers.Slow(t)
+	for _, scheme := range []string{"dubbo", "tri"} {
+		t.Run(scheme, func(t *testing.T) {
+			server := brokers.ForTest(t, brokers.ZooKeeper)
+			address := freeAddress(t)
+			startAs(t, "go-1", sabir.Serve(ordersOf("go-1")), dubbo.Bridge(at(server), dubbo.Application("go-shop"), dubbo.Advertise(asJava(address)),
+				dubbo.Serve(scheme+"://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0")))))
+			consumers := make(map[string]*process)
+			for _, migration := range []string{"FORCE_INTERFACE", "FORCE_APPLICATION", "APPLICATION_FIRST"} {
+				consumers[migration] = run(t, "RegisteredConsumer", server.URL(), migration)
+			}
+			for migration, consumer := range consumers {
+				consumer.until("ready")
+				if got := consumer.ask(t, "ping"); got != "pong of go-1" {
+					t.Errorf("%s: ping is %q", migration, got)
+				}
+				if got := consumer.ask(t, "place"); got != "a x3 1.5 null" {
+					t.Errorf("%s: place is %q", migration, got)
+				}
+			}
+		})
+	}
+}
+
+func TestANodeFindsJavaProvidersByZooKeeper(t *testing.T) {
+	brokers.Slow(t)
+	server := brokers.ForTest(t, brokers.ZooKeeper)
+	want := make(map[string]bool)
+	var all []*process
+	for _, one := range [][2]string{{"interface", "local"}, {"instance", "local"}, {"instance", "remote"}, {"all", "local"}} {
+		p, port := javaProvider(t, server, "shop-"+one[0]+"-"+one[1], one[0], one[1])
+		all, want["pong of "+port] = append(all, p), true
+	}
+	for _, p := range all {
+		p.until("ready")
+	}
+	node := discovering(t, server)
+	seen := make(map[string]bool)
+	eventually(t, "calls of all providers", func() bool {
+		answer, err := sabir.Call[string](t.Context(), node, "orders.ping", sabir.Empty{})
+		if err != nil || !want[answer] {
+			t.Fatalf("ping is %q, %v", answer, err)
+		}
+		seen[answer] = true
+		return len(seen) == len(want)
+	})
+}
+
+// discovering starts a node that calls OrderService by a registry.
+func discovering(t *testing.T, server *brokers.Server, options ...dubbo.Option) *sabir.Node {
+	t.Helper()
+	return startAs(t, "caller", dubbo.Bridge(append([]dubbo.Option{at(server), dubbo.Discover(dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0"),
+		dubbo.Method("ping", dubbo.Parameters()), dubbo.Method("slow", dubbo.Parameters("int"))))}, options...)...))
+}
+
+// eventually calls is until it is true.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for late := time.Now().Add(waitLimit); !is(); {
+		if time.Now().After(late) {
+			t.Fatalf("%s did not come", what)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// zooKeeper is a client of its own at the server.
+func zooKeeper(t *testing.T, server *brokers.Server) *zk.Conn {
+	t.Helper()
+	c, events, err := zk.Connect([]string{server.Addr()}, 5*time.Second, zk.WithLogInfo(false), zk.WithLogger(log.New(io.Discard, "", 0)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Close()
+		for range events {
+		}
+	})
+	return c
+}
+
+// entered are the names below a path, decoded; none where that is not there.
+func entered(c *zk.Conn, path string) (names []string) {
+	children, _, err := c.Children(path)
+	if err != nil {
+		return nil
+	}
+	for _, child := range children {
+		text, err := url.QueryUnescape(child)
+		if err != nil {
+			text = child
+		}
+		names = append(names, text)
+	}
+	return names
+}
+
+func TestAConsumerLosesNoCallWhileANodeStops(t *testing.T) {
+	brokers.Slow(t)
+	server := brokers.ForTest(t, brokers.ZooKeeper)
+	c := zooKeeper(t, server)
+	first, second := registeredForJava(t, server, "go-1"), registeredForJava(t, server, "go-2")
+	eventually(t, "both nodes", func() bool { return len(entered(c, "/dubbo/com.shop.OrderService/providers")) == 2 })
+	for _, migration := range []string{"FORCE_INTERFACE", "FORCE_APPLICATION"} {
+		consumer := run(t, "RegisteredConsumer", server.URL(), migration)
+		consumer.until("ready")
+		seen := make(map[string]bool)
+		eventually(t, "calls of both nodes", func() bool {
+			seen[consumer.ask(t, "ping")] = true
+			return len(seen) == 2
+		})
+		if !seen["pong of go-1"] || !seen["pong of go-2"] {
+			t.Fatalf("%s: the answers are %v", migration, seen)
+		}
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			stop(t, first)
+			// What was entered had gone before the stop was over.
+			if urls := entered(c, "/dubbo/com.shop.OrderService/providers"); len(urls) != 1 {
+				t.Errorf("after the stop there are %v", urls)
+			}
+			if instances := entered(c, "/services/go-shop"); len(instances) != 1 {
+				t.Errorf("after the stop there are the instances %v", instances)
+			}
+		}()
+		calls := 0
+		for done := false; !done; calls++ {
+			select {
+			case <-stopped:
+				done = true
+			default:
+			}
+			if got := consumer.ask(t, "ping"); !strings.HasPrefix(got, "pong of go-") {
+				t.Fatalf("%s: call %d while a node stops: %s", migration, calls, got)
+			}
+		}
+		if got := consumer.ask(t, "ping"); got != "pong of go-2" {
+			t.Errorf("%s: after the stop ping is %q", migration, got)
+		}
+		t.Logf("%s: %d calls", migration, calls)
+		first = registeredForJava(t, server, "go-1")
+		eventually(t, "both nodes", func() bool { return len(entered(c, "/dubbo/com.shop.OrderService/providers")) == 2 })
+	}
+	_ = second
+}
+
+func TestWhatIsEnteredIsEnteredAnewAfterTheSessionExpiredAndTheServerWasLost(t *testing.T) {
+	brokers.Slow(t)
+	server := brokers.ForTest(t, brokers.ZooKeeper)
+	c := zooKeeper(t, server)
+	between := brokers.NewForwarder(t, server.Addr())
+	address := freeAddress(t)
+	startAs(t, "go", sabir.Serve(ordersOf("go")), dubbo.Bridge(dubbo.At(&zookeeper.Registry{Servers: []string{between.Addr()}, SessionTimeout: 2 * time.Second}), dubbo.Application("go-shop"),
+		dubbo.Serve("dubbo://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0"), dubbo.Group("eu")))))
+	there := func(n int) func() bool {
+		return func() bool {
+			return len(entered(c, "/dubbo/com.shop.OrderService/providers")) == n && len(entered(c, "/services/go-shop")) == n
+		}
+	}
+	eventually(t, "the entries", there(1))
+	if urls := entered(c, "/dubbo/com.shop.OrderService/providers"); !strings.HasPrefix(urls[0], "dubbo://"+address+"/com.shop.OrderService?") || !strings.Contains(urls[0], "&methods=ping%2Cplace&") || !strings.Contains(urls[0], "&group=eu&") {
+		t.Errorf("what is entered is %s", urls[0])
+	}
+
+	// Cut off from ZooKeeper, the session expires.
+	between.Point("127.0.0.1:1")
+	between.Cut()
+	eventually(t, "the end of the session", there(0))
+	between.Point(server.Addr())
+	eventually(t, "the entries of the next session", there(1))
+
+	// Killed and started again, ZooKeeper still knows the session.
+	if err := server.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the entries after a restart", there(1))
+
+	// What another removed by force stays away for the session, and a ZooKeeper without data gets it in the next one.
+	between.Point("127.0.0.1:1")
+	between.Cut()
+	eventually(t, "the end of the session", there(0))
+	for _, path := range []string{"/dubbo/mapping/com.shop.OrderService", "/dubbo/com.shop.OrderService/providers", "/services/go-shop"} {
+		if err := c.Delete(path, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	between.Point(server.Addr())
+	eventually(t, "the entries in an empty ZooKeeper", there(1))
+	if data, _, err := c.Get("/dubbo/mapping/com.shop.OrderService"); string(data) != "go-shop" || err != nil {
+		t.Errorf("the mapping is %q, %v", data, err)
+	}
+}
+
+func TestProvidersComeAndGoAndAreKilled(t *testing.T) {
+	brokers.Slow(t)
+	server := brokers.ForTest(t, brokers.ZooKeeper)
+	node := discovering(t, server)
+	ping := func() (string, error) { return sabir.Call[string](t.Context(), node, "orders.ping", sabir.Empty{}) }
+	if answer, err := ping(); err == nil {
+		t.Errorf("without a provider the answer is %q", answer)
+	}
+	first, port1 := javaProvider(t, server, "shop-1", "all", "local")
+	second, port2 := javaProvider(t, server, "shop-2", "all", "local")
+	first.until("ready")
+	second.until("ready")
+	both := func() {
+		t.Helper()
+		seen := make(map[string]bool)
+		eventually(t, "calls of both providers", func() bool {
+			answer, err := ping()
+			seen[answer] = err == nil
+			return seen["pong of "+port1] && seen["pong of "+port2]
+		})
+	}
+	both()
+
+	// ZooKeeper that is lost changes nothing, and is found again.
+	if err := server.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		if _, err := ping(); err != nil {
+			t.Fatalf("without ZooKeeper: %v", err)
+		}
+	}
+	if err := server.Restart(); err != nil {
+		t.Fatal(err)
+	}
+
+	// A provider that is killed gets no more calls at once, though ZooKeeper still has it.
+	if err := second.command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for range 1000 {
+		if answer, err := ping(); err != nil {
+			failed++
+		} else if answer != "pong of "+port1 && answer != "pong of "+port2 {
+			t.Fatalf("the answer is %q", answer)
+		}
+	}
+	if failed > 1 { // the one that was on its way
+		t.Errorf("%d of 1000 calls failed", failed)
+	}
+
+	// One that stops is left before it has ended: no call fails.
+	third, port3 := javaProvider(t, server, "shop-3", "all", "local")
+	third.until("ready")
+	port2 = port3
+	both()
+	first.in.Close()
+	for ended := false; !ended; {
+		select {
+		case line, more := <-first.lines:
+			ended = !more || line == "stopped"
+		default:
+			if _, err := ping(); err != nil {
+				t.Fatalf("while a provider stops: %v", err)
+			}
+		}
+	}
+	if answer, err := ping(); answer != "pong of "+port3 || err != nil {
+		t.Errorf("after the stop the answer is %q, %v", answer, err)
+	}
+}
+
+func TestTagsWeightsAndDisabledProvidersAreHeeded(t *testing.T) {
+	brokers.Long(t)
+	server := brokers.ForTest(t, brokers.ZooKeeper)
+	registered(t, server, "plain", dubbo.Parameter("weight", "50"), dubbo.Parameter("timeout", "70"))
+	registered(t, server, "gray", dubbo.Parameter("dubbo.tag", "gray"))
+	registered(t, server, "spare", dubbo.Parameter("weight", "0"))
+	registered(t, server, "off", dubbo.Parameter("disabled", "true"))
+	registered(t, server, "off too", dubbo.Parameter("enabled", "false"))
+	c := zooKeeper(t, server)
+	eventually(t, "all entries", func() bool { return len(entered(c, "/dubbo/com.shop.OrderService/providers")) == 5 })
+	for tag, want := range map[string]string{"": "pong of plain", "gray": "pong of gray", "blue": "pong of plain"} {
+		var options []dubbo.Option
+		if tag != "" {
+			options = append(options, dubbo.Tag(tag))
+		}
+		node := discovering(t, server, options...)
+		for range 50 {
+			if answer, err := sabir.Call[string](t.Context(), node, "orders.ping", sabir.Empty{}); answer != want || err != nil {
+				t.Errorf("with the tag %q ping is %q, %v, want %q", tag, answer, err, want)
+				break
+			}
+		}
+		stop(t, node)
+	}
+	node := discovering(t, server)
+	var labels []map[string]string
+	for _, n := range node.Nodes() {
+		if n.Framework == "dubbo" {
+			labels = append(labels, n.Labels)
+		}
+	}
+	if len(labels) != 2 || labels[0]["weight"] != "50" && labels[1]["weight"] != "50" || labels[0]["application"] != "go-shop" {
+		t.Errorf("the labels of providers are %v", labels)
+	}
+}
+
+func TestForgedEntriesHarmNobody(t *testing.T) {
+	brokers.Long(t)
+	server := brokers.ForTest(t, brokers.ZooKeeper)
+	registered(t, server, "go")
+	c := zooKeeper(t, server)
+	eventually(t, "the entry", func() bool { return len(entered(c, "/services/go-shop")) == 1 })
+	for _, text := range []string{"%zz", "dubbo://", "dubbo://:1/com.shop.OrderService?version=1.0.0", "dubbo://10.0.0.1:99999/com.shop.OrderService", "dubbo://0.0.0.0:1/com.shop.OrderService?version=1.0.0",
+		"empty://10.0.0.1/com.shop.OrderService", "override://10.0.0.1:1/com.shop.OrderService", "dubbo://[::1/x", "dubbo://10.0.0.1:20880/other.Service?interface=other.Service", strings.Repeat("x", 100_000), "\xff\xfe"} {
+		name := text
+		if text != "%zz" {
+			name = url.QueryEscape(text)
+		}
+		if _, err := c.Create("/dubbo/com.shop.OrderService/providers/"+name, []byte{0xff}, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatalf("%.50s: %v", text, err)
+		}
+	}
+	for i, data := range []string{"", "{", "null", "[]", `{"address":"x"}`, `{"address":"127.0.0.1","port":-1}`, `{"address":"127.0.0.1","port":1}`,
+		`{"address":"127.0.0.1","port":1,"payload":{"metadata":{"dubbo.metadata.revision":"r","dubbo.metadata.storage-type":"remote"}}}`,
+		`{"address":"127.0.0.1","port":1,"payload":{"metadata":{"dubbo.metadata.revision":"../../x","dubbo.metadata.storage-type":"remote"}}}`,
+		`{"address":"127.0.0.1","port":1,"payload":{"metadata":{"dubbo.metadata.revision":"s","dubbo.metadata-service.url-params":"{"}}}`,
+		`{"address":"127.0.0.1","port":1,"payload":{"metadata":{"dubbo.metadata.revision":"t","dubbo.metadata-service.url-params":"{\"port\":\"1\",\"protocol\":\"dubbo\"}"}}}`} {
+		if _, err := c.Create(fmt.Sprintf("/services/go-shop/forged-%d", i), []byte(data), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Set("/dubbo/mapping/com.shop.OrderService", []byte(",,go-shop, a/b ,\x00,nothing,"+strings.Repeat("x,", 1000)), -1); err != nil {
+		t.Fatal(err)
+	}
+	node := discovering(t, server)
+	for range 100 {
+		if answer, err := sabir.Call[string](t.Context(), node, "orders.ping", sabir.Empty{}); answer != "pong of go" || err != nil {
+			t.Fatalf("ping is %q, %v", answer, err)
+		}
+	}
+	if got := foreigners(node); got != 1 {
+		t.Errorf("%d providers are known, want 1", got)
+	}
+}
+
+func TestAFloodOfProvidersIsBounded(t *testing.T) {
+	brokers.Slow(t)
+	server := brokers.ForTest(t, brokers.ZooKeeper)
+	registered(t, server, "go")
+	c := zooKeeper(t, server)
+	eventually(t, "the entry", func() bool { return len(entered(c, "/services/go-shop")) == 1 })
+	var forged []any
+	for i := range 1500 {
+		text := fmt.Sprintf("dubbo://127.1.%d.%d:1/com.shop.OrderService?version=1.0.0", i/250, i%250)
+		forged = append(forged, &zk.CreateRequest{Path: "/dubbo/com.shop.OrderService/providers/" + url.QueryEscape(text), Flags: zk.FlagEphemeral, Acl: zk.WorldACL(zk.PermAll)})
+	}
+	if _, err := c.Multi(forged...); err != nil {
+		t.Fatal(err)
+	}
+	node := discovering(t, server)
+	eventually(t, "the bound", func() bool { return foreigners(node) == 1000 })
+}
+
+func foreigners(node *sabir.Node) (n int) {
+	for _, one := range node.Nodes() {
+		if one.Framework == "dubbo" {
+			n++
+		}
+	}
+	return n
+}
+
+func TestInterfacesThatOperatorsTakeOutOfServiceLeaveTheRegistry(t *testing.T) {
+	brokers.Long(t)
+	server := brokers.ForTest(t, brokers.ZooKeeper)
+	c, commands := zooKeeper(t, server), freeAddress(t)
+	startAs(t, "go-1", sabir.Serve(ordersOf("go-1")), dubbo.Bridge(at(server), dubbo.Application("go-shop"), dubbo.QoS(commands),
+		dubbo.Serve("dubbo://127.0.0.1:0", dubbo.Interface("com.shop.OrderService", "orders"), dubbo.Interface("com.shop.Other", "orders"))))
+	there := func() string {
+		return fmt.Sprint(len(entered(c, "/dubbo/com.shop.OrderService/providers")), len(entered(c, "/dubbo/com.shop.Other/providers")), len(entered(c, "/services/go-shop")))
+	}
+	eventually(t, "the node", func() bool { return there() == "1 1 1" })
+	operator := dial(t, commands)
+	operator.says("dubbo>")
+	for _, o := range []struct{ command, want string }{
+		{"offline com.shop.Other", "1 0 1"}, {"offline", "0 0 0"}, {"online com.shop.Other", "0 1 1"}, {"online", "1 1 1"},
+	} {
+		operator.write([]byte(o.command + "\n"))
+		operator.says("OK\r\ndubbo>")
+		eventually(t, o.command+": "+o.want, func() bool { return there() == o.want })
+	}
+}

@@ -1,0 +1,45 @@
+package com.shop;
+
+import java.util.HashMap;
+import java.util.Map;
+
+import org.apache.dubbo.config.ApplicationConfig;
+import org.apache.dubbo.config.ProtocolConfig;
+import org.apache.dubbo.config.RegistryConfig;
+import org.apache.dubbo.config.ServiceConfig;
+import org.apache.dubbo.config.bootstrap.DubboBootstrap;
+
+/** Offers OrderService by a registry: its address, the name of the application, the port, the mode of registering, where its metadata is, parameters. */
+public class RegisteredProvider extends Provider {
+    private final String name;
+
+    RegisteredProvider(String name) { this.name = name; }
+
+    @Override
+    public String ping() { return "pong of " + name; }
+
+    public static void main(String[] arguments) throws Exception {
+        ApplicationConfig application = new ApplicationConfig(arguments[1]);
+        application.setQosEnable(false);
+        application.setMetadataType(arguments[4]);
+        Map<String, String> parameters = new HashMap<>();
+        for (int i = 5; i < arguments.length; i++) {
+            String[] pair = arguments[i].split("=", 2);
+            parameters.put(pair[0], pair[1]);
+        }
+        ServiceConfig<OrderService> service = new ServiceConfig<>();
+        service.setInterface(OrderService.class);
+        service.setRef(new RegisteredProvider(arguments[2]));
+        service.setVersion("1.0.0");
+        service.setParameters(parameters);
+        RegistryConfig registry = new RegistryConfig(arguments[0]);
+        registry.setRegisterMode(arguments[3]);
+        DubboBootstrap bootstrap = DubboBootstrap.getInstance();
+        bootstrap.application(application).registry(registry).protocol(new ProtocolConfig("dubbo", Integer.parseInt(arguments[2]))).service(service).start();
+        System.out.println("ready");
+        while (System.in.read() >= 0) {}
+        bootstrap.stop();
+        System.out.println("stopped");
+        System.exit(0);
+    }
+}

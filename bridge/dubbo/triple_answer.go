@@ -1,0 +1,401 @@
+package dubbo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/hessian"
+	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/gateway"
+)
+
+// tripleCall is a request of Triple that is served.
+type tripleCall struct {
+	server  *tripleServer
+	w       http.ResponseWriter
+	r       *http.Request
+	control *http.ResponseController
+
+	m      *Mapping
+	inv    *invocation // without arguments
+	answer attachments
+
+	wrote bool // the head of the answer
+}
+
+// route finds the interface and the method of a request.
+func (c *tripleCall) route() error {
+	name, method, _ := strings.Cut(strings.TrimPrefix(c.r.URL.Path, "/"), "/")
+	if m := strings.LastIndexByte(method, '/'); m >= 0 { // a path of the context is before the interface
+		name, method = method[:m], method[m+1:]
+		name = name[strings.LastIndexByte(name, '/')+1:]
+	}
+	c.m = c.server.mapping(name, c.r.Header)
+	if c.m == nil {
+		return notServed(c.server.bridge, name, c.r.Header)
+	}
+	c.inv = &invocation{path: name, method: c.server.bridge.methodName(c.m, method), attachments: attachmentsOf(c.r.Header)}
+	delete(c.inv.attachments, "timeout")
+	if limit := timeoutOf(c.r.Header); limit > 0 {
+		c.inv.attachments["timeout"] = strconv.FormatInt(max(limit.Milliseconds(), 1), 10)
+	}
+	if consumer := c.r.Header.Get(headerConsumer); consumer != "" {
+		c.inv.attachments[applicationKey] = strings.ToValidUTF8(consumer, "")
+	}
+	return nil
+}
+
+func notServed(b *bridge, name string, h http.Header) error {
+	return sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrActionNotFound.Name, "Not found exported service: %.200q with the version %.100q and the group %.100q on the node %s", name, h.Get(headerVersion), h.Get(headerGroup), b.node.ID())
+}
+
+// serveGRPC answers a call or a stream of gRPC.
+func (c *tripleCall) serveGRPC() {
+	if c.r.ProtoMajor != 2 {
+		http.Error(c.w, "gRPC needs HTTP/2", http.StatusHTTPVersionNotSupported)
+		return
+	}
+	if c.r.Method != http.MethodPost {
+		c.w.Header().Set("Allow", http.MethodPost)
+		http.Error(c.w, "gRPC needs POST", http.StatusMethodNotAllowed)
+		return
+	}
+	err := c.route()
+	if err != nil {
+		c.finish(err)
+		return
+	}
+	action := c.server.bridge.only(c.m, c.inv.method)
+	switch {
+	case action != nil && action.Stream:
+		err = c.serveStream(action)
+	case action != nil && c.m.inMessages(action):
+		err = c.serveMessage(action)
+	default:
+		err = c.serveWrapped()
+	}
+	c.finish(err)
+}
+
+// inMessages reports whether the values of an action travel as messages of Protocol Buffers, and not in wrappers.
+func (m *Mapping) inMessages(a *sabir.Action) bool {
+	return m.protobuf || isMessage(a.In) && isMessage(a.Out)
+}
+
+var messageType = reflect.TypeFor[proto.Message]()
+
+func isMessage(t reflect.Type) bool {
+	return t != nil && (t.Implements(messageType) || reflect.PointerTo(t).Implements(messageType))
+}
+
+// message reads the one message of a call. done frees it.
+func (c *tripleCall) message() (data []byte, done func(), err error) {
+	c.control.SetReadDeadline(time.Now().Add(bodyLimit))
+	held := &c.server.bridge.bodies
+	if data, err = readMessage(c.r.Body, c.r.Header.Get(headerEncoding), held); err == nil {
+		c.control.SetReadDeadline(time.Time{}) // the call may take longer
+		return data, func() { held.free(len(data)) }, nil
+	}
+	return nil, nil, unreadable(err)
+}
+
+// unreadable is the error for a message that did not come, or is none.
+func unreadable(err error) error {
+	code, name := sabir.CodeInvalidArgument, sabir.ErrBadInput.Name
+	switch {
+	case errors.Is(err, errTooLarge):
+		code, name = sabir.CodeResourceExhausted, sabir.ErrMessageTooLarge.Name
+	case errors.Is(err, errNoMemory):
+		code, name = sabir.CodeResourceExhausted, sabir.ErrTooManyCalls.Name
+	case errors.Is(err, errFormat), errors.Is(err, errCompression):
+		code = sabir.CodeUnimplemented
+	}
+	return &refusal{sabir.Errorf(code, name, "the message of the call cannot be read: %w", err)}
+}
+
+// refusal is an error that is the status of an answer, whatever the interface says about it.
+type refusal struct{ error }
+
+func (r *refusal) Unwrap() error { return r.error }
+
+// cause is the error that a refusal is.
+func cause(err error) error {
+	if r, is := errors.AsType[*refusal](err); is {
+		return r.error
+	}
+	return err
+}
+
+// serveMessage answers a call whose values are messages of Protocol Buffers.
+func (c *tripleCall) serveMessage(action *sabir.Action) error {
+	data, done, err := c.message()
+	if err != nil {
+		return err
+	}
+	defer done()
+	in, err := c.inv.inbound(c.r.Context(), &c.answer)
+	if err != nil {
+		return err
+	}
+	held := buffers.Get().(*[]byte)
+	out, err := action.Serve(in, protobuf.Codec, (*held)[:0], data)
+	defer func() { putBuffer(held, out) }()
+	if err != nil {
+		return inMessages(err)
+	}
+	return c.write(out)
+}
+
+// inMessages is an error for a caller that knows no exceptions of Java, which is always a status.
+func inMessages(err error) error {
+	if err == nil {
+		return nil
+	}
+	if e := sabir.AsError(err); e.Name == sabir.ErrActionNotFound.Name || e.Retryable {
+		return err
+	}
+	return &refusal{err}
+}
+
+// serveWrapped answers a call whose values are wrapped.
+func (c *tripleCall) serveWrapped() error {
+	data, done, err := c.message()
+	if err != nil {
+		return err
+	}
+	defer done()
+	w, err := readWrapper(data)
+	if err == nil && len(w.values) > maxArguments {
+		err = fmt.Errorf("%d arguments: a method has at most %d", len(w.values), maxArguments)
+	}
+	if err == nil {
+		err = c.inv.take(w)
+	}
+	if err != nil {
+		return unreadable(err)
+	}
+	held := buffers.Get().(*[]byte)
+	var out []byte
+	if c.inv.method == echoMethod && len(w.values) == 1 {
+		out = append((*held)[:0], w.values[0]...)
+	} else {
+		out, err = c.server.bridge.call(c.r.Context(), c.m, c.inv, &c.answer, (*held)[:0])
+	}
+	defer func() { putBuffer(held, out) }()
+	if err != nil {
+		return err
+	}
+	return c.write(wrapAnswer(out))
+}
+
+// take makes a call with the arguments of a wrapper.
+func (inv *invocation) take(w *wrapped) error {
+	inv.types, inv.each = w.types, w.values
+	if len(w.values) == 3 && (inv.method == genericMethod || inv.method == genericAsyncMethod) {
+		return inv.readGeneric()
+	}
+	return nil
+}
+
+func wrapAnswer(value []byte) []byte {
+	return appendWrapper(make([]byte, 0, len(value)+64), [][]byte{value}, []string{javaTypeOf(value)})
+}
+
+// begin writes the head of the answer.
+func (c *tripleCall) begin() {
+	if c.wrote {
+		return
+	}
+	c.wrote = true
+	c.w.Header().Set("Content-Type", c.r.Header.Get("Content-Type"))
+	c.w.WriteHeader(http.StatusOK)
+}
+
+// write sends a message of the answer.
+func (c *tripleCall) write(data []byte) error {
+	if len(data) > maxBody {
+		return &refusal{sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrMessageTooLarge.Name, "the answer of %s has %d bytes: %d is the limit of Triple", c.inv.method, len(data), maxBody)}
+	}
+	c.begin()
+	held := buffers.Get().(*[]byte)
+	out := appendMessage((*held)[:0], data)
+	defer putBuffer(held, out)
+	if _, err := c.w.Write(out); err != nil {
+		return errGone
+	}
+	return nil
+}
+
+// errGone is the error of an answer that nobody takes.
+var errGone = sabir.NewError(sabir.CodeCanceled, sabir.ErrCanceled.Name, "the caller has gone")
+
+// finish ends the answer. An error by which the call was not made is its status; others are exceptions.
+func (c *tripleCall) finish(err error) {
+	if x := c.exception(err); x != nil {
+		c.w.Header().Set(headerException, businessException)
+		if data, failed := hessian.Append(nil, x); failed == nil {
+			err = c.write(appendWrapper(nil, [][]byte{data}, []string{x.Class}))
+		}
+	}
+	c.begin()
+	h := c.w.Header()
+	setAttachments(h, http.TrailerPrefix, c.answer.taken())
+	code, text := tripleStatus(err)
+	h.Set(http.TrailerPrefix+headerStatus, strconv.Itoa(code))
+	if text != "" {
+		h.Set(http.TrailerPrefix+headerMessage, percentEncode(text))
+	}
+}
+
+// exception is the exception that an error is for Java; nil for one that is a status.
+func (c *tripleCall) exception(err error) *hessian.Exception {
+	if err == nil || err == errGone || c.inv == nil || c.wrote {
+		return nil
+	}
+	if _, is := errors.AsType[*refusal](err); is {
+		return nil
+	}
+	if status, _ := statusOf(err); status != 0 {
+		return nil
+	}
+	x := exceptionOf(c.m, err)
+	if c.inv.generic {
+		x = genericException(x)
+	}
+	if _, failed := hessian.Append(nil, x); failed != nil { // a field of an exception that the handler made
+		x = &hessian.Exception{Class: runtimeException, Message: "the exception " + x.Class + " cannot be written"}
+	}
+	return x
+}
+
+// tripleStatus is gRPC's status for an error, and its text.
+func tripleStatus(err error) (code int, text string) {
+	if err == nil {
+		return 0, ""
+	}
+	e := sabir.AsError(cause(err))
+	if e.Name == sabir.ErrActionNotFound.Name {
+		return sabir.CodeUnimplemented.GRPCStatus(), e.Message
+	}
+	return e.Code.GRPCStatus(), e.Message
+}
+
+// serveStream carries a stream until it ends on one side.
+func (c *tripleCall) serveStream(action *sabir.Action) error {
+	in, err := c.inv.inbound(c.r.Context(), nil)
+	if err != nil {
+		return err
+	}
+	ctx, end := context.WithCancelCause(c.r.Context())
+	defer end(nil)
+	if in.Limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, in.Limit)
+		defer cancel()
+	}
+	unhook := context.AfterFunc(c.server.streams, func() { end(context.Cause(c.server.streams)) })
+	defer unhook()
+	in.Context = gateway.WithAnswer(ctx, &c.answer)
+	var format codec.Codec = streamFormat{}
+	if c.m.inMessages(action) {
+		format = protobuf.Codec
+	}
+	stream, err := action.Open(in, format)
+	if err != nil {
+		return inMessages(err)
+	}
+	defer stream.Close()
+	received := make(chan struct{})
+	go func() {
+		defer close(received)
+		if err := c.receive(stream); err != nil {
+			end(err)
+		}
+	}()
+	err = c.send(stream)
+	cause := context.Cause(ctx)
+	stream.Close()
+	c.control.SetReadDeadline(time.Unix(1, 0)) // ends receive
+	<-received
+	if err != nil && cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		err = cause // why it was ended here
+	}
+	return inMessages(err)
+}
+
+// receive passes on what the caller sends.
+func (c *tripleCall) receive(stream *sabir.Stream[[]byte, []byte]) error {
+	held := &c.server.bridge.bodies
+	for {
+		data, err := readMessage(c.r.Body, c.r.Header.Get(headerEncoding), held)
+		if err == io.EOF {
+			stream.CloseSend()
+			return nil
+		}
+		if err != nil {
+			return unreadable(err)
+		}
+		err = stream.Send(data)
+		held.free(len(data))
+		if err == io.EOF {
+			return nil // Recv says why the stream has ended
+		}
+		if err != nil {
+			return unreadable(err)
+		}
+	}
+}
+
+// send passes on what the handler sends, and returns its error.
+func (c *tripleCall) send(stream *sabir.Stream[[]byte, []byte]) error {
+	for {
+		data, err := stream.Recv()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.write(data); err != nil {
+			return err
+		}
+		if c.control.Flush() != nil {
+			return errGone
+		}
+	}
+}
+
+// streamFormat is the codec of the values of a stream, each of which is in a wrapper.
+type streamFormat struct{}
+
+// Name implements codec.Codec.
+func (streamFormat) Name() string { return hessian.Name }
+
+// Decode implements codec.Codec.
+func (streamFormat) Decode(data []byte, v any) error {
+	w, err := readWrapper(data)
+	if err != nil {
+		return err
+	}
+	return decodeArguments(nil, w.values, w.types, v)
+}
+
+// Append implements codec.Codec.
+func (streamFormat) Append(dst []byte, v any) ([]byte, error) {
+	value, err := hessian.Append(nil, v)
+	if err != nil {
+		return dst, err
+	}
+	return appendWrapper(dst, [][]byte{value}, []string{javaTypeOf(value)}), nil
+}

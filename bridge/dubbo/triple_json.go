@@ -1,0 +1,198 @@
+package dubbo
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec/json"
+)
+
+// serveJSON answers a call of Triple in JSON: POST /interface/method, whose body is a list of arguments, or the one argument.
+func (c *tripleCall) serveJSON() {
+	out, err := c.callJSON()
+	if err != nil {
+		c.refuseJSON(err)
+		return
+	}
+	setAttachments(c.w.Header(), "", c.answer.taken())
+	c.w.Header().Set("Content-Type", "application/json")
+	c.control.SetWriteDeadline(time.Now().Add(bodyLimit))
+	c.w.Write(out) // an error means that the caller is gone
+	c.control.SetWriteDeadline(time.Time{})
+}
+
+func (c *tripleCall) callJSON() ([]byte, error) {
+	if c.r.Method != http.MethodPost {
+		c.w.Header().Set("Allow", http.MethodPost)
+		return nil, &statusError{http.StatusMethodNotAllowed, "want POST"}
+	}
+	if kind := c.r.Header.Get("Content-Type"); kind != "" {
+		if name, _, err := mime.ParseMediaType(kind); err != nil || name != "application/json" && !strings.HasSuffix(name, "+json") {
+			return nil, &statusError{http.StatusUnsupportedMediaType, fmt.Sprintf("the content type %.100q is not spoken: want application/json", kind)}
+		}
+	}
+	if err := c.route(); err != nil {
+		return nil, err
+	}
+	action := c.server.bridge.only(c.m, c.inv.method)
+	c.control.SetReadDeadline(time.Now().Add(bodyLimit))
+	held := &c.server.bridge.bodies
+	body, err := readAll(http.MaxBytesReader(c.w, c.r.Body, maxBody+1), maxBody, held)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	defer held.free(len(body))
+	c.control.SetReadDeadline(time.Time{})
+	if action == nil {
+		if action = c.server.bridge.byCount(c.m, c.inv.method, countElements(body)); action == nil {
+			return nil, notFound(c.m, c.inv, c.server.bridge)
+		}
+	}
+	if action.Stream {
+		return nil, &statusError{http.StatusNotImplemented, c.inv.method + " is a stream, which JSON does not carry: call it by tri://"}
+	}
+	in, err := c.inv.inbound(c.r.Context(), &c.answer)
+	if err != nil {
+		return nil, err
+	}
+	return action.Serve(in, jsonArguments{}, nil, body)
+}
+
+// byCount is the action that is the one overload with so many parameters; nil for none.
+func (b *bridge) byCount(m *Mapping, name string, count int) *sabir.Action {
+	var found *method
+	for _, one := range m.methods {
+		if one.name != name || len(one.types) != count {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = one
+	}
+	if found == nil {
+		return nil
+	}
+	return b.served(m, found.action)
+}
+
+// countElements is how many arguments a body has.
+func countElements(body []byte) int {
+	var list []stdjson.RawMessage
+	switch body = bytes.TrimSpace(body); {
+	case len(body) == 0:
+		return 0
+	case body[0] != '[', stdjson.Unmarshal(body, &list) != nil:
+		return 1
+	}
+	return len(list)
+}
+
+// statusError is an error with a status of HTTP.
+type statusError struct {
+	status  int
+	message string
+}
+
+func (e *statusError) Error() string { return e.message }
+
+// refuseJSON answers with an error, in the form that Java's Triple has for it.
+func (c *tripleCall) refuseJSON(err error) {
+	status, message := http.StatusInternalServerError, ""
+	if own, is := err.(*statusError); is {
+		status, message = own.status, own.message
+	} else {
+		e := sabir.AsError(cause(err))
+		message = e.Message
+		kind, _ := statusOf(err)
+		switch {
+		case kind == statusNoService, e.Name == sabir.ErrActionNotFound.Name:
+			status = http.StatusNotFound
+		case kind == statusServerTimeout:
+			status = http.StatusGatewayTimeout
+		case kind != 0:
+			status = http.StatusServiceUnavailable
+		case e.Name == sabir.ErrMessageTooLarge.Name:
+			status = http.StatusRequestEntityTooLarge
+		case e.Name == sabir.ErrBadInput.Name, e.Name == sabir.ErrValidationFailed.Name:
+			status = http.StatusBadRequest
+		}
+	}
+	text, _ := json.Append(nil, struct { // of texts, which have a form in any case
+		Message string `json:"message"`
+		Status  string `json:"status"`
+	}{strings.ToValidUTF8(message, ""), strconv.Itoa(status)})
+	c.w.Header().Set("Content-Type", "application/json")
+	c.w.WriteHeader(status)
+	c.w.Write(text) // an error means that the caller is gone
+}
+
+// jsonArguments is the codec of arguments in a list of JSON, or of the one argument.
+type jsonArguments struct{}
+
+// Name implements codec.Codec.
+func (jsonArguments) Name() string { return json.Name }
+
+// Append implements codec.Codec.
+func (jsonArguments) Append(dst []byte, v any) ([]byte, error) {
+	if isEmpty(v) {
+		return append(dst, "null"...), nil
+	}
+	return json.Append(dst, v)
+}
+
+// Decode implements codec.Codec.
+func (jsonArguments) Decode(data []byte, v any) error {
+	data = bytes.TrimSpace(data)
+	target := reflect.ValueOf(v).Elem()
+	if len(data) == 0 || isEmpty(v) {
+		return nil
+	}
+	if data[0] != '[' {
+		return json.Decode(data, v)
+	}
+	p := positionsOf(target.Type())
+	if p.err != nil {
+		return p.err
+	}
+	if p.fields == nil && takesList(target.Type()) { // which is the one argument
+		return json.Decode(data, v)
+	}
+	var list []stdjson.RawMessage
+	if err := json.Decode(data, &list); err != nil {
+		return err
+	}
+	most := len(p.fields)
+	if p.fields == nil {
+		most = 1
+	}
+	switch {
+	case len(list) == 1 && (p.fields == nil || !p.tagged && list[0][0] == '{'):
+		return json.Decode(list[0], v)
+	case len(list) > most:
+		return fmt.Errorf("%d arguments for an action that takes %d", len(list), most)
+	}
+	for i, one := range list {
+		if err := json.Decode(one, target.Field(p.fields[i]).Addr().Interface()); err != nil {
+			return fmt.Errorf("argument %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// takesList reports whether a list of JSON may be a value of the type.
+func takesList(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Interface:
+		return true
+	}
+	return false
+}

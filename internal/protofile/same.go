@@ -1,0 +1,53 @@
+package protofile
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sabir-go/sabir/internal/schema"
+)
+
+// sharedBy is the name of the output that an input shares its message with; "" for none. The two differ in which members must be there,
+// which a message does not say.
+func (f *file) sharedBy(input string) string {
+	output, ok := strings.CutSuffix(input, "Input")
+	if !ok || f.types[output] == "" || !f.sameType(input, output, make(map[string]bool)) {
+		return ""
+	}
+	return output
+}
+
+// sameType compares a type with another. Those in compared are being compared already.
+func (f *file) sameType(input, output string, compared map[string]bool) bool {
+	if input == output || compared[input] {
+		return true
+	}
+	compared[input] = true
+	in, out := f.api.Types[input], f.api.Types[output]
+	return input == output+"Input" && in != nil && out != nil && in.GoType == out.GoType && f.sameFields(in, out, compared)
+}
+
+func (f *file) sameFields(in, out *schema.Schema, compared map[string]bool) bool {
+	if in == nil || out == nil {
+		return in == out
+	}
+	in, _ = f.plain(in)
+	out, _ = f.plain(out)
+	input, isNamed := typeName(in.Ref)
+	if output, named := typeName(out.Ref); named || isNamed {
+		return named && isNamed && f.sameType(input, output, compared)
+	}
+	if !slices.Equal(in.Properties.Numbers(), out.Properties.Numbers()) || !slices.Equal(withoutNull(in.Type), withoutNull(out.Type)) || in.Format != out.Format || in.ContentEncoding != out.ContentEncoding || len(in.Properties) != len(out.Properties) {
+		return false
+	}
+	for i := range in.Properties {
+		if in.Properties[i].Name != out.Properties[i].Name || !f.sameFields(in.Properties[i].Schema, out.Properties[i].Schema, compared) {
+			return false
+		}
+	}
+	return f.sameFields(in.Items, out.Items, compared) && f.sameFields(in.AdditionalProperties, out.AdditionalProperties, compared)
+}
+
+func withoutNull(kinds schema.Types) schema.Types {
+	return slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return kind == "null" })
+}

@@ -1,0 +1,89 @@
+package sabir
+
+import (
+	"context"
+	"time"
+)
+
+// maxOneWay bounds the one-way calls of a node that are under way, and oneWayWait the time for which Send waits at that bound.
+const (
+	maxOneWay  = 1024
+	oneWayWait = 5 * time.Second
+)
+
+// Send calls the action one way: it returns as soon as the call is on its way, and nobody gets the answer. The call itself is like any
+// other, here or on another node: policies, middlewares, validation, rules and the node's limits hold for it, and [WithTimeout] bounds it. It takes
+// over the values of ctx, such as the request id, and neither its deadline nor its cancellation.
+//
+// An action gets what is sent at most once unless a policy tries again: nothing is kept where a node is lost, or stops before the call was
+// made. [Emit] reports whether handlers have run, and a channel of package channel keeps what must not be lost. Calls that follow
+// one another may be handled in another order.
+//
+// The error is of what is known at once: a name that no node offers, or a node that has 1,024 such calls under way
+// ([ErrTooManyCalls], after a wait of 5 s, or until ctx ends). How the call itself fails is in this node's log, once. in must not be changed
+// afterwards, since the call may still read what it points to.
+func (c *Contract[In, Out]) Send(ctx context.Context, from Caller, in In, options ...CallOption) error {
+	if c == nil || c.name == "" {
+		return errNotAContract("NewAction")
+	}
+	return sendOneWay(ctx, from, c.name, gather(options), func(ctx context.Context) error {
+		_, err := c.Call(ctx, from, in, options...)
+		return err
+	})
+}
+
+// sendOneWay makes a call on a goroutine of its own, once there is space for it.
+func sendOneWay(ctx context.Context, from Caller, name string, o callOptions, call func(context.Context) error) error {
+	n := from.callingNode()
+	if n == nil {
+		return errNoNode(from, name)
+	}
+	if _, err := n.endpointFor(n.table.Load().actions[name], name, &o); err != nil {
+		return err
+	}
+	if err := n.takeOneWay(ctx, name); err != nil {
+		return err
+	}
+	ctx = oneWayContext(ctx)
+	go isolateGoroutine(name, ctx, call, func(err error) {
+		<-n.oneWay
+		if err != nil {
+			n.log.ErrorContext(ctx, "a one-way call failed", "node", n.id, "action", name, "request_id", RequestIDFromContext(ctx), "error", AsError(err))
+		}
+	})
+	return nil
+}
+
+// oneWayContext is the context of a one-way call: it has the values of ctx and the call that ctx belongs to, and does not end with that.
+func oneWayContext(ctx context.Context) context.Context {
+	if ctx == background {
+		return ctx
+	}
+	ctx = context.WithoutCancel(ctx)
+	if c := callOf(ctx); c != nil {
+		return &callContext{Context: ctx, op: c.op, parent: c.parent, level: c.level, remote: c.remote}
+	}
+	return ctx
+}
+
+// takeOneWay waits for space for one more one-way call.
+func (n *Node) takeOneWay(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		return newOperation(n, "", name).contextError(err)
+	}
+	select {
+	case n.oneWay <- struct{}{}:
+		return nil
+	default:
+	}
+	waiting := time.NewTimer(oneWayWait)
+	defer waiting.Stop()
+	select {
+	case n.oneWay <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+	case <-waiting.C:
+	}
+	return &Error{Code: CodeResourceExhausted, Name: nameTooManyCalls, Node: n.id, Retryable: true,
+		Message: "one-way calls of node " + n.id + ": " + itoa(maxOneWay) + " are under way, so the one of " + name + " was not made"}
+}

@@ -1,0 +1,87 @@
+package sabir
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/introspect"
+)
+
+// ServerStream declares that a stream takes one value and answers with any number, as a server stream of gRPC does. Its handler's second
+// Recv returns io.EOF, and its first an [ErrBadInput] where the caller sent none. A caller's first Send closes the caller's direction. It is
+// an option of [HandleStream] and [NewStream].
+func ServerStream() ActionOption { return shapeOption("ServerStream", introspect.ServerStream) }
+
+// ClientStream declares that a stream takes any number of values and answers with one, as a client stream of gRPC does. A handler that
+// sends a second one, or returns nil without having sent any, has made a mistake, which is an [ErrBadOutput]. It is an option of
+// [HandleStream] and [NewStream].
+func ClientStream() ActionOption { return shapeOption("ClientStream", introspect.ClientStream) }
+
+func shapeOption(name string, shape introspect.Shape) ActionOption {
+	return actionOptionOnce("the shape of a stream", option.Caller(), func(d *definition) {
+		if d.shape = shape; !d.stream {
+			d.problems = append(d.problems, Errorf(CodeInvalidArgument, nameBadOption, "%s: %s is for HandleStream: the action %q is no stream", d.where, name, d.short))
+		}
+	})
+}
+
+// inShape returns fn with a stream that keeps to the action's shape.
+func inShape[In, Out any](a *Action, fn func(context.Context, *Stream[In, Out]) error) func(context.Context, *Stream[In, Out]) error {
+	switch a.Shape {
+	case introspect.ServerStream:
+		return func(ctx context.Context, s *Stream[In, Out]) error {
+			one, received := *s, false
+			one.recv = func() (in In, err error) {
+				if received {
+					return in, io.EOF
+				}
+				in, err = s.recv()
+				if received = err == nil; err == io.EOF {
+					err = NewError(CodeInvalidArgument, nameBadInput, a.Name+" takes one value, and got none")
+				}
+				return in, err
+			}
+			return fn(ctx, &one)
+		}
+	case introspect.ClientStream:
+		return func(ctx context.Context, s *Stream[In, Out]) error {
+			one, sent := *s, false
+			one.send = func(out Out) error {
+				if sent {
+					return NewError(CodeInternal, nameBadOutput, a.Name+" answers with one value, and its handler sent a second")
+				}
+				err := s.send(out)
+				sent = err == nil
+				return err
+			}
+			err := fn(ctx, &one)
+			if err == nil && !sent {
+				err = NewError(CodeInternal, nameBadOutput, a.Name+" answers with one value, and its handler returned without one")
+			}
+			return err
+		}
+	}
+	return fn
+}
+
+// callerInShape is the caller's end of a stream that keeps to the action's shape.
+func callerInShape[Out, In any](a *Action, s *Stream[Out, In]) *Stream[Out, In] {
+	if a.Shape != introspect.ServerStream {
+		return s
+	}
+	one, sent := *s, false
+	one.closeSend = sync.OnceFunc(s.closeSend)
+	one.send = func(in In) error {
+		if sent {
+			return &Error{Code: CodeFailedPrecondition, Name: nameStreamEnded, Message: a.Name + " takes one value, which was sent"}
+		}
+		err := s.send(in)
+		if sent = err == nil; sent {
+			one.closeSend()
+		}
+		return err
+	}
+	return &one
+}

@@ -1,0 +1,131 @@
+package sabir_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
+)
+
+// shaped is a service with a server stream that counts how many values its handler gets, and a client stream that answers as often as the sum
+// of what it gets.
+func shaped() *sabir.Service {
+	s := sabir.NewService("shaped")
+	sabir.HandleStream(s, "received", func(_ context.Context, st *sabir.Stream[number, number]) error {
+		received := 0
+		for _, err := range st.All() {
+			if err != nil {
+				return err
+			}
+			received++
+		}
+		return st.Send(number{received})
+	}, sabir.ServerStream())
+	sabir.HandleStream(s, "answer", func(_ context.Context, st *sabir.Stream[number, number]) error {
+		sum := 0
+		for in, err := range st.All() {
+			if err != nil {
+				return err
+			}
+			sum += in.I
+		}
+		for i := range sum {
+			if err := st.Send(number{i}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, sabir.ClientStream())
+	return s
+}
+
+func TestAServerStreamTakesOneValue(t *testing.T) {
+	n := start(t, sabir.Serve(shaped()))
+	s, err := sabir.OpenStream[number, number](t.Context(), n, "shaped.received")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Send(number{7}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Send(number{8}); !errors.Is(err, sabir.ErrStreamEnded) || !strings.Contains(err.Error(), "takes one value") {
+		t.Errorf("the second value: %v", err)
+	}
+	s.CloseSend() // which the first value did
+	if got, err := s.Recv(); err != nil || got.I != 1 {
+		t.Errorf("the handler received %v, %v", got, err)
+	}
+	if _, err := s.Recv(); err != io.EOF {
+		t.Error(err)
+	}
+}
+
+func TestAServerStreamWithoutItsValueIsBadInput(t *testing.T) {
+	s, err := sabir.OpenStream[number, number](t.Context(), start(t, sabir.Serve(shaped())), "shaped.received")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.CloseSend()
+	if _, err := s.Recv(); !errors.Is(err, sabir.ErrBadInput) {
+		t.Error(err)
+	}
+}
+
+func TestAClientStreamAnswersWithOneValue(t *testing.T) {
+	n := start(t, sabir.Serve(shaped()))
+	for sum, want := range []string{"returned without one", "", "sent a second"} {
+		s, err := sabir.OpenStream[number, number](t.Context(), n, "shaped.answer")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		for range sum {
+			if err := s.Send(number{1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.CloseSend()
+		for err = nil; err == nil; {
+			_, err = s.Recv()
+		}
+		if want == "" && err != io.EOF || want != "" && (!errors.Is(err, sabir.ErrBadOutput) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%d answers: %v", sum, err)
+		}
+	}
+}
+
+func TestTheShapeOfAStreamIsDescribed(t *testing.T) {
+	n := start(t, sabir.Serve(shaped(), numbers()))
+	for name, want := range map[string]introspect.Shape{"shaped.received": introspect.ServerStream, "shaped.answer": introspect.ClientStream, "numbers.double": ""} {
+		if a := n.Action(name); a.Shape != want || !a.Stream {
+			t.Errorf("%s has the shape %q", name, a.Shape)
+		}
+	}
+	list, err := sabir.Call[[]introspect.Action](t.Context(), n, "$node.actions", sabir.Empty{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range list {
+		if a.Name == "shaped.answer" && a.Shape != introspect.ClientStream {
+			t.Errorf("it is listed as %+v", a)
+		}
+	}
+}
+
+func TestAShapeIsForOneStream(t *testing.T) {
+	s := sabir.NewService("s")
+	sabir.Handle(s, "call", func(context.Context, number) (number, error) { return number{}, nil }, sabir.ServerStream())
+	sabir.HandleStream(s, "both", func(context.Context, *sabir.Stream[number, number]) error { return nil }, sabir.ServerStream(), sabir.ClientStream())
+	err := sabir.NewNode(sabir.Serve(s)).Start(t.Context())
+	for _, want := range []string{"ServerStream is for HandleStream", "the shape of a stream is given twice"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package webhook_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/web"
+	"github.com/sabir-go/sabir/web/auth"
+	"github.com/sabir-go/sabir/webhook"
+)
+
+const structured = "application/cloudevents+json"
+
+func header(pairs ...string) http.Header {
+	h := http.Header{}
+	for i := 0; i < len(pairs); i += 2 {
+		h.Add(pairs[i], pairs[i+1])
+	}
+	return h
+}
+
+func TestWhatIsNoEventIsRefusedWithAStatus(t *testing.T) {
+	s, got := orders()
+	node := start(t, []*sabir.Service{s}, web.BodyLimit(4<<10), webhook.Receive("/hooks", webhook.Receiver{Prefix: "com.example.", Events: []string{"orders.*"}}))
+	url := "http://" + node.HTTPAddr() + "/hooks"
+	event := func(members string) string {
+		return `{"specversion":"1.0","id":"1","source":"/s","type":"com.example.orders.placed"` + members + `}`
+	}
+	binary := []string{"Ce-Specversion", "1.0", "Ce-Id", "1", "Ce-Source", "/s", "Ce-Type", "com.example.orders.placed", "Content-Type", "application/json"}
+	for about, test := range map[string]struct {
+		method, body string
+		header       []string
+		status       int
+	}{
+		"no JSON":                       {"POST", `{`, []string{"Content-Type", structured}, 400},
+		"no object":                     {"POST", `[]`, []string{"Content-Type", structured}, 400},
+		"null":                          {"POST", `null`, []string{"Content-Type", structured}, 400},
+		"no id":                         {"POST", `{"specversion":"1.0","source":"/s","type":"com.example.orders.placed"}`, []string{"Content-Type", structured}, 400},
+		"no source":                     {"POST", `{"specversion":"1.0","id":"1","type":"com.example.orders.placed"}`, []string{"Content-Type", structured}, 400},
+		"no type":                       {"POST", `{"specversion":"1.0","id":"1","source":"/s"}`, []string{"Content-Type", structured}, 400},
+		"another version":               {"POST", strings.Replace(event(""), "1.0", "0.3", 1), []string{"Content-Type", structured}, 400},
+		"no version":                    {"POST", `{"id":"1","source":"/s","type":"com.example.orders.placed"}`, []string{"Content-Type", structured}, 400},
+		"a time without a zone":         {"POST", event(`,"time":"2026-01-02T03:04:05"`), []string{"Content-Type", structured}, 400},
+		"an attribute that is a list":   {"POST", event(`,"ext":[1]`), []string{"Content-Type", structured}, 400},
+		"a bad name of an extension":    {"POST", event(`,"my_ext":"1"`), []string{"Content-Type", structured}, 400},
+		"a control character":           {"POST", event(`,"subject":"a\u0000b"`), []string{"Content-Type", structured}, 400},
+		"both kinds of data":            {"POST", event(`,"data":1,"data_base64":"AA=="`), []string{"Content-Type", structured}, 400},
+		"broken base64":                 {"POST", event(`,"data_base64":"A"`), []string{"Content-Type", structured}, 400},
+		"another charset":               {"POST", event(""), []string{"Content-Type", structured + "; charset=latin1"}, 415},
+		"another format":                {"POST", event(""), []string{"Content-Type", "application/cloudevents+avro"}, 415},
+		"plain JSON":                    {"POST", event(""), []string{"Content-Type", "application/json"}, 415},
+		"nothing":                       {"POST", "", nil, 415},
+		"a broken content type":         {"POST", event(""), []string{"Content-Type", "application/"}, 415},
+		"a batch that is no list":       {"POST", event(""), []string{"Content-Type", "application/cloudevents-batch+json"}, 400},
+		"a batch with one bad event":    {"POST", "[" + event(`,"data":{"id":"a"}`) + ",{}]", []string{"Content-Type", "application/cloudevents-batch+json"}, 400},
+		"a header twice":                {"POST", `{}`, append([]string{"Ce-Id", "2"}, binary...), 400},
+		"broken percent encoding":       {"POST", `{}`, append([]string{"Ce-Subject", "%zz"}, binary...), 400},
+		"data that is not of its type":  {"POST", `{`, binary, 400},
+		"data of another type":          {"POST", "x", append(binary[:len(binary)-1:len(binary)-1], "text/plain"), 400},
+		"another type of event":         {"POST", strings.Replace(event(""), "orders", "users", 1), []string{"Content-Type", structured}, 403},
+		"an event of the runtime":       {"POST", strings.Replace(event(""), "orders.placed", "$node.left", 1), []string{"Content-Type", structured}, 403},
+		"a type without the prefix":     {"POST", strings.Replace(event(""), "com.example.", "", 1), []string{"Content-Type", structured}, 403},
+		"another method":                {"GET", "", nil, 405},
+		"more than the limit":           {"POST", event(`,"data":"` + strings.Repeat("x", 8<<10) + `"`), []string{"Content-Type", structured}, 413},
+		"a payload of another type":     {"POST", event(`,"data":"no object"`), []string{"Content-Type", structured}, 400},
+		"an attribute that is too long": {"POST", `{}`, append([]string{"Ce-Subject", strings.Repeat("x", 9<<10)}, binary...), 400},
+	} {
+		if status, text := post(t, test.method, url, test.body, header(test.header...)); status != test.status || strings.Contains(text, "panic") {
+			t.Errorf("%s: %d %s, want %d", about, status, text, test.status)
+		}
+	}
+	if len(got) > 0 {
+		t.Errorf("%+v was emitted", <-got)
+	}
+}
+
+func TestAnEventThatComesAgainIsTakenOnce(t *testing.T) {
+	s, got := orders()
+	node := start(t, []*sabir.Service{s}, webhook.Receive("/hooks", webhook.Receiver{Events: []string{"orders.*"}}))
+	for _, id := range []string{"1", "1", "2", "1"} {
+		body := fmt.Sprintf(`{"specversion":"1.0","id":%q,"source":"/s","type":"orders.placed","data":{"id":%q}}`, id, id)
+		if status, text := post(t, "POST", "http://"+node.HTTPAddr()+"/hooks", body, header("Content-Type", structured)); status != 204 {
+			t.Errorf("%d %s", status, text)
+		}
+	}
+	if len(got) != 2 {
+		t.Errorf("%d were emitted", len(got))
+	}
+}
+
+func TestASenderIsKnownByItsSignatureAlone(t *testing.T) {
+	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})
+	s, got := orders()
+	node := start(t, []*sabir.Service{s}, web.Auth(keys), webhook.Receive("/signed", webhook.Receiver{Secrets: []string{secret}, Events: []string{"orders.*"}}),
+		webhook.Receive("/keys", webhook.Receiver{Events: []string{"orders.*"}}))
+	base := "http://" + node.HTTPAddr()
+	const body = `{"specversion":"1.0","id":"1","source":"/s","type":"orders.placed","data":{"id":"1"}}`
+	sign := func(secret string, age time.Duration, body string) http.Header {
+		h := webhook.Signed(t, secret, "msg-1", time.Now().Add(-age), []byte(body))
+		h.Set("Content-Type", structured)
+		return h
+	}
+	with := func(h http.Header, name, value string) http.Header {
+		h.Set(name, value)
+		return h
+	}
+	for _, test := range []struct {
+		about, path string
+		header      http.Header
+		status      int
+	}{
+		{"no signature", "/signed", header("Content-Type", structured), 401},
+		{"attributes that are not signed", "/signed", with(with(with(with(with(sign(secret, 0, body), "Ce-Specversion", "1.0"), "Ce-Id", "1"), "Ce-Source", "/s"), "Ce-Type", "orders.placed"), "Content-Type", "application/json"), 415},
+		{"another secret", "/signed", sign(otherSecret, 0, body), 401},
+		{"another body", "/signed", sign(secret, 0, body+" "), 401},
+		{"an old one", "/signed", sign(secret, 6*time.Minute, body), 401},
+		{"one of the future", "/signed", sign(secret, -6*time.Minute, body), 401},
+		{"another id", "/signed", with(sign(secret, 0, body), "Webhook-Id", "msg-2"), 401},
+		{"no number", "/signed", with(sign(secret, 0, body), "Webhook-Timestamp", "now"), 401},
+		{"another version", "/signed", with(sign(secret, 0, body), "Webhook-Signature", "v2,AAAA"), 401},
+		{"a key in its place", "/signed", header("Content-Type", structured, "X-Api-Key", "key-of-ada-0123456789"), 401},
+		{"no key", "/keys", sign(secret, 0, body), 401},
+		{"a key", "/keys", header("Content-Type", structured, "X-Api-Key", "key-of-ada-0123456789"), 204},
+		{"the first of two signatures", "/signed", with(sign(secret, 0, body), "Webhook-Signature", "v1,AAAA "+sign(secret, 0, body).Get("Webhook-Signature")), 204},
+	} {
+		if status, text := post(t, "POST", base+test.path, body, test.header); status != test.status {
+			t.Errorf("%s: %d %s, want %d", test.about, status, text, test.status)
+		}
+	}
+	if len(got) != 2 {
+		t.Errorf("%d were emitted", len(got))
+	}
+}
+
+func TestASenderThatAsksFirstMaySend(t *testing.T) {
+	node := start(t, nil, webhook.Receive("/hooks", webhook.Receiver{Secrets: []string{secret}, Events: []string{"orders.*"}}))
+	r, err := http.NewRequestWithContext(t.Context(), "OPTIONS", "http://"+node.HTTPAddr()+"/hooks", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("WebHook-Request-Origin", "sender.example.com")
+	r.Close = true
+	answer, err := http.DefaultTransport.(*http.Transport).Clone().RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != 200 || answer.Header.Get("Webhook-Allowed-Origin") != "sender.example.com" || answer.Header.Get("Webhook-Allowed-Rate") != "*" {
+		t.Errorf("%d %v", answer.StatusCode, answer.Header)
+	}
+}
+
+// A program that must lose none publishes what comes on a channel, whose error is answered so that the sender comes again.
+func TestWhatComesIsPublishedOnAChannel(t *testing.T) {
+	messages := channel.New[webhook.Event]("shop.incoming")
+	got := make(chan webhook.Event, 1)
+	s := sabir.NewService("incoming")
+	messages.Consume(s, func(_ context.Context, e webhook.Event) error {
+		got <- e
+		return nil
+	})
+	var node *sabir.Node
+	down := true
+	node = start(t, []*sabir.Service{s}, webhook.Receive("/hooks", webhook.Receiver{Take: func(ctx context.Context, e webhook.Event) error {
+		if down {
+			return fmt.Errorf("the broker says hunter2")
+		}
+		_, err := messages.Publish(ctx, node, e, channel.MessageID(e.ID))
+		return err
+	}}))
+	const body = `{"specversion":"1.0","id":"1","source":"/s","type":"any","myext":true,"count":7,"datacontenttype":"image/png","data_base64":"AAH+/w=="}`
+	if status, text := post(t, "POST", "http://"+node.HTTPAddr()+"/hooks", body, header("Content-Type", structured)); status != 500 || strings.Contains(text, "hunter2") {
+		t.Errorf("%d %s", status, text)
+	}
+	down = false
+	if status, text := post(t, "POST", "http://"+node.HTTPAddr()+"/hooks", body, header("Content-Type", structured)); status != 204 {
+		t.Errorf("%d %s", status, text)
+	}
+	if e := <-got; string(e.Data) != "\x00\x01\xfe\xff" || e.Extensions["myext"] != "true" || e.Extensions["count"] != "7" {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestMistakesInAReceiverAreErrorsOfTheStart(t *testing.T) {
+	for about, r := range map[string]webhook.Receiver{"nothing": {}, "a short secret": {Secrets: []string{"whsec_AAAA"}, Events: []string{"a.*"}}, "a bad pattern": {Events: []string{"a..b"}}} {
+		node := sabir.NewNode(sabir.HTTP(":0", webhook.Receive("/hooks", r)))
+		if err := node.Start(t.Context()); err == nil {
+			t.Errorf("%s: it starts", about)
+			node.Stop(context.Background())
+		}
+	}
+}
+
+func FuzzEvents(f *testing.F) {
+	for _, seed := range []string{`{"specversion":"1.0","id":"1","source":"/s","type":"t","data":{"a":1},"time":"2026-01-02T03:04:05Z"}`, `{"specversion":"1.0","id":"1","source":"/s","type":"t","datacontenttype":"text/plain","data":"x","ext":7}`,
+		`{"specversion":"1.0","id":"1","source":"/s","type":"t","datacontenttype":"image/png","data_base64":"AAE="}`, `{}`, `null`, `[]`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var e, again webhook.Event
+		if json.Unmarshal(text, &e) != nil {
+			return
+		}
+		written, err := json.Marshal(e)
+		if err != nil {
+			t.Fatalf("%q is read and cannot be written: %v", text, err)
+		}
+		if err := json.Unmarshal(written, &again); err != nil {
+			t.Fatalf("%q becomes %q: %v", text, written, err)
+		}
+		if e.ID != again.ID || e.Source != again.Source || e.Type != again.Type || e.Subject != again.Subject || !e.Time.Equal(again.Time) || len(e.Extensions) != len(again.Extensions) || len(e.Data) > 0 != (len(again.Data) > 0) {
+			t.Errorf("%q becomes %q", text, written)
+		}
+	})
+}
