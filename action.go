@@ -174,11 +174,16 @@ func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err er
 	if h.plan, err = n.compileRules(h.action.In, def.where); err != nil {
 		return err
 	}
+	h.chain, h.direct = h.action.composeHandler(h.invoke, n, s, def, h.plan != nil)
+	return nil
+}
+
+// composeHandler puts the middlewares around the inner end of a handler's calls. direct reports that nothing stands there.
+func (a *Action) composeHandler(inner Handler, n *Node, s *Service, def *definition, validated bool) (chain Handler, direct bool) {
 	var own, services, nodes, ruled bool
-	chain := Handler(h.invoke)
-	chain, own = composeCall(h.action, chain, def.middlewares, localLayer)
-	chain, services = composeCall(h.action, chain, s.middlewares, localLayer)
-	if h.plan != nil {
+	chain, own = composeCall(a, inner, def.middlewares, localLayer)
+	chain, services = composeCall(a, chain, s.middlewares, localLayer)
+	if validated {
 		inner := chain
 		chain = func(ctx context.Context, r *Request) error {
 			if err := r.Validate(); err != nil {
@@ -187,10 +192,9 @@ func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err er
 			return inner(ctx, r)
 		}
 	}
-	h.chain, nodes = composeCall(h.action, chain, n.middlewares, localLayer)
-	h.chain, ruled = composeCall(h.action, h.chain, n.allowed(s.rules, def.rules), localLayer)
-	h.direct = !own && !services && !nodes && !ruled && s.gate == nil
-	return nil
+	chain, nodes = composeCall(a, chain, n.middlewares, localLayer)
+	chain, ruled = composeCall(a, chain, n.allowed(s.rules, def.rules), localLayer)
+	return chain, !own && !services && !nodes && !ruled && s.gate == nil
 }
 
 // call handles a call with the handler's own types and without options, which is the fast path: from a bare context to an
@@ -241,30 +245,36 @@ func (h *handler[In, Out]) callWith(ctx context.Context, in In, o callOptions) (
 
 // callChain runs the call through gate, guard and middlewares. c is its context.
 func (h *handler[In, Out]) callChain(c *callContext, in In, o callOptions) (out Out, err error) {
-	if gate := h.op.gate; gate != nil {
-		if !gate.enter() {
-			return out, h.op.node.unavailable(h.action.Name)
-		}
-		defer gate.leave()
-	}
 	f := h.takeRequest()
 	f.action, f.options, f.in = h.action, o, in
-	deadline, guarded := c.needsGuard()
-	switch {
-	case o.timeout > 0:
-		err = f.Within(c, o.timeout, h.chain)
-	case guarded:
-		err = f.guarded(c, deadline, h.chain)
-	default:
-		err = f.attempt(c, h.chain)
-	}
-	if err == nil {
+	if err = h.op.callChain(c, &f.Request, h.chain); err == nil {
 		out = f.out
-	} else {
-		err = h.op.node.located(err)
 	}
 	h.putRequest(f)
 	return out, err
+}
+
+// callChain is the part of the method of that name that a program has once, and not for each pair of types.
+func (s *operation) callChain(c *callContext, r *Request, chain Handler) (err error) {
+	if gate := s.gate; gate != nil {
+		if !gate.enter() {
+			return s.node.unavailable(s.name)
+		}
+		defer gate.leave()
+	}
+	deadline, guarded := c.needsGuard()
+	switch limit := r.options.timeout; {
+	case limit > 0:
+		err = r.Within(c, limit, chain)
+	case guarded:
+		err = r.guarded(c, deadline, chain)
+	default:
+		err = r.attempt(c, chain)
+	}
+	if err != nil {
+		return s.node.located(err)
+	}
+	return nil
 }
 
 // invoke is the inner end of the chain.

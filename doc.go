@@ -96,7 +96,7 @@
 //	inboundRoute.resolve         what the name means now
 //	handler.serve                decodes, runs, encodes
 //	operation.enterFromLink      the context, with what came along
-//	handler.serveRequest         from here as a local call
+//	operation.serveRequest       from here as a local call
 //	handler.run                  action.go
 //	handler.answer               encodes into the link's buffer
 //	wire.Inbound.Reply

@@ -132,11 +132,16 @@ func missingCodec(name string) error {
 // chooseFormat chooses the format for calls of an action that send In and receive Out, to a node that takes theirs; nil
 // means that it takes any.
 func chooseFormat[In, Out any](n *Node, action *Action, peer string, theirs []string) (string, error) {
+	return n.chooseFormat(action, peer, theirs, fixedFormat(reflect.TypeFor[In](), reflect.TypeFor[Out]()), naturalFormat[In, Out])
+}
+
+// chooseFormat is the part of the function of that name that a program has once, and not for each pair of types. natural is only
+// asked where it matters, since a type's native form is made at first use.
+func (n *Node) chooseFormat(action *Action, peer string, theirs []string, fixed string, natural func() string) (string, error) {
 	takes := func(names []string, format string) bool { return names == nil || slices.Contains(names, format) }
-	fixed := fixedFormat[In, Out]()
 	if strings.HasPrefix(action.Name, "$") || fixed == json.Name { // what nodes and tools ask nodes has to work always
 		if fixed == "" {
-			fixed = naturalFormat[In, Out]()
+			fixed = natural()
 		}
 		return fixed, nil
 	}
@@ -149,9 +154,8 @@ func chooseFormat[In, Out any](n *Node, action *Action, peer string, theirs []st
 		wanted = own
 	}
 	if wanted == nil {
-		natural := naturalFormat[In, Out]()
-		if takes(theirs, natural) {
-			return natural, nil
+		if format := natural(); takes(theirs, format) {
+			return format, nil
 		}
 		wanted = theirs
 	}
@@ -181,8 +185,7 @@ func wantedBy(action *Action) string {
 
 // fixedFormat is the format of types that leave no choice: that of a codec which claims them, or JSON for types that can
 // hold anything. It is "" for all others.
-func fixedFormat[In, Out any]() string {
-	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
+func fixedFormat(in, out reflect.Type) string {
 	if name := codec.Claimed(in); name != "" && (out == nothingType || codec.Claimed(out) == name) {
 		return name
 	}

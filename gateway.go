@@ -138,61 +138,63 @@ func (h *handler[In, Out]) serveInbound(in gateway.Inbound, format codec.Codec, 
 	f := h.takeRequest()
 	defer h.putRequest(f)
 	f.action = h.action
-	if err := decodeInbound(&in, format, body, &f.in); err != nil {
-		return dst, h.badInput(err)
+	return h.op.serveInbound(&in, format, dst, body, f)
+}
+
+// serveInbound is the part of a call from outside that a program has once, and not for each pair of types.
+func (s *operation) serveInbound(in *gateway.Inbound, format codec.Codec, dst, body []byte, f localRequest) ([]byte, error) {
+	if err := decodeInbound(in, format, body, f.input()); err != nil {
+		return dst, badInput(s.node, "the input of "+s.name, err)
 	}
-	c, failed := h.op.enterFromGateway(&in)
+	c, failed := s.enterFromGateway(in)
 	if failed != nil {
 		return dst, failed
 	}
 	defer c.values.end()
-	err := h.runInbound(&in, f, c)
+	err := s.runInbound(in, f, c)
 	c.values.endAnswer()
 	if err != nil {
-		return dst, h.op.node.located(err)
+		return dst, s.node.located(err)
 	}
 	if format == nil {
-		return h.op.node.appendJSON(dst, h.action, &f.out)
+		return s.node.appendJSON(dst, s.action, f.output())
 	}
-	out, err := format.Append(dst, &f.out)
+	out, err := format.Append(dst, f.output())
 	if err != nil {
-		return dst, h.op.node.badOutput("the answer of "+h.action.Name, h.op.node.id, "cannot be written as "+format.Name(), err)
+		return dst, s.node.badOutput("the answer of "+s.name, s.node.id, "cannot be written as "+format.Name(), err)
 	}
 	return out, nil
 }
 
-func (h *handler[In, Out]) runInbound(in *gateway.Inbound, f *typedRequest[In, Out], c *gatewayCall) (err error) {
-	if n := h.op.node; !h.op.inline {
-		if n.memory.Full() && h.op.classOf(in) > admission.Critical {
+func (s *operation) runInbound(in *gateway.Inbound, f localRequest, c *gatewayCall) error {
+	if n := s.node; !s.inline {
+		if n.memory.Full() && s.classOf(in) > admission.Critical {
 			return n.tooManyCalls()
 		}
-		if !n.admission.Enter(in.Context, h.op.classOf(in), in.Limit) {
+		if !n.admission.Enter(in.Context, s.classOf(in), in.Limit) {
 			return n.tooManyCalls()
 		}
 		defer n.admission.Leave()
-		begun, ok := h.op.load.Begin()
+		begun, ok := s.load.Begin()
 		if !ok {
-			return h.op.tooManyCalls()
+			return s.tooManyCalls()
 		}
-		defer func() { h.op.load.End(begun, in.Limit, func() bool { return c.values.Err() != nil }) }()
+		defer func() { s.load.End(begun, in.Limit, func() bool { return c.values.Err() != nil }) }()
 	}
-	if gate := h.op.gate; gate != nil {
+	if gate := s.gate; gate != nil {
 		if !gate.enter() {
-			return h.op.node.unavailable(h.action.Name)
+			return s.node.unavailable(s.name)
 		}
 		defer gate.leave()
 	}
+	r, chain, direct := f.way()
 	switch {
-	case in.Limit > 0 && !in.Watched && !h.op.inline:
-		return f.guarded(&c.call, c.values.deadline, h.chain)
-	case !h.direct:
-		return f.attempt(&c.call, h.chain)
+	case in.Limit > 0 && !in.Watched && !s.inline:
+		return r.guarded(&c.call, c.values.deadline, chain)
+	case !direct:
+		return r.attempt(&c.call, chain)
 	}
-	if err := h.validate(&f.in); err != nil {
-		return err
-	}
-	f.out, err = h.run(&c.call, &c.call, f.in)
-	return err
+	return f.callDirect(&c.call)
 }
 
 // classOf is the order in which a call from outside is served. The runtime's own actions go first.

@@ -35,6 +35,15 @@ type typedValues interface {
 	drop(fork *Request)
 }
 
+// localRequest is a request to a handler of this node, for the parts of a call that a program has once and not for each pair of types.
+type localRequest interface {
+	typedValues
+	// way returns the request, the way through the middlewares to the handler, and whether there are none.
+	way() (r *Request, chain Handler, direct bool)
+	// callDirect checks the input and calls the handler, past the middlewares.
+	callDirect(c *callContext) error
+}
+
 // Action is the action that is called. It is the same pointer for every call of the action.
 func (r *Request) Action() *Action { return r.action }
 
@@ -128,6 +137,17 @@ func (f *typedRequest[In, Out]) setOutput(value any) bool {
 
 func (f *typedRequest[In, Out]) validate() error {
 	return f.handler.validate(&f.in)
+}
+
+func (f *typedRequest[In, Out]) way() (*Request, Handler, bool) {
+	return &f.Request, f.handler.chain, f.handler.direct
+}
+
+func (f *typedRequest[In, Out]) callDirect(c *callContext) (err error) {
+	if err = f.handler.validate(&f.in); err == nil {
+		f.out, err = f.handler.run(c, c, f.in)
+	}
+	return err
 }
 
 // fork copies the request for a worker that may outlive the caller.

@@ -138,7 +138,7 @@ func (h *handler[In, Out]) serve(in *wire.Inbound, format string, bare *callCont
 	if err != nil {
 		err = h.badInput(err)
 	} else {
-		err = h.serveRequest(in, f, bare)
+		err = h.op.serveRequest(in, f, bare)
 	}
 	if err == nil {
 		err = h.answer(in, s, &f.out)
@@ -149,21 +149,21 @@ func (h *handler[In, Out]) serve(in *wire.Inbound, format string, bare *callCont
 	h.putRequest(f)
 }
 
-func (h *handler[In, Out]) serveRequest(in *wire.Inbound, f *typedRequest[In, Out], bare *callContext) (err error) {
-	c, failed := h.op.enterFromLink(in, bare)
+func (s *operation) serveRequest(in *wire.Inbound, f localRequest, bare *callContext) (err error) {
+	c, failed := s.enterFromLink(in, bare)
 	if failed != nil {
 		return failed
 	}
-	if gate := h.op.gate; gate != nil {
+	if gate := s.gate; gate != nil {
 		if !gate.enter() {
-			return h.op.node.unavailable(h.action.Name)
+			return s.node.unavailable(s.name)
 		}
 		defer gate.leave()
 	}
-	if !h.direct {
-		err = f.attempt(c, h.chain)
-	} else if err = h.validate(&f.in); err == nil {
-		f.out, err = h.run(c, c, f.in)
+	if r, chain, direct := f.way(); direct {
+		err = f.callDirect(c)
+	} else {
+		err = r.attempt(c, chain)
 	}
 	if in.TakesPairs {
 		answerBack(in, c)
