@@ -42,6 +42,7 @@ var partOf = map[string]string{
 	"redis": "transport", "replication": "transport", "nats": "transport", "natsstore": "transport", "amqp": "transport",
 	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "channel/engine", "storetest": "actor",
 	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "etag": "web", "filehead": "web", "isolate": "web", "browsertest": "web", "httpstream": "web", "principal": "web", "protocol": "web",
+	"etcd": "internal/directory", "consul": "internal/directory",
 	"inbound": "bridge", "gomicro": "bridge", "gossip": "internal/membership", "typescript": "gen", "protofile": "gen", "gofile": "gen", "fastestvalidator": "internal/schema",
 }
 

@@ -15,11 +15,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/consul"
 	"github.com/sabir-go/sabir/internal/directory"
 	"github.com/sabir-go/sabir/internal/joining"
 	"github.com/sabir-go/sabir/internal/secret"
@@ -44,107 +44,47 @@ func NewToken(text string) secret.Secret { return secret.New([]byte(text)) }
 
 // Run implements cluster.Directory.
 func (d *Directory) Run(ctx context.Context, entry joining.Entry, found func(addresses []string)) {
-	s := &session{entry: entry, found: found, ttl: cmp.Or(d.TTL, 15*time.Second), service: cmp.Or(d.Service, "sabir-"+entry.Cluster)}
+	s := &session{entry: entry, found: found, service: cmp.Or(d.Service, "sabir-"+entry.Cluster)}
 	s.id = s.service + "-" + entry.Node
-	client, err := directory.NewClient([]string{cmp.Or(d.Agent, "http://127.0.0.1:8500")}, d.TLS, func(h http.Header) {
-		if !d.Token.None() {
-			h.Set("X-Consul-Token", string(d.Token.Bytes()))
-		}
-	})
-	if err == nil && s.ttl < 2*time.Second {
+	ttl := cmp.Or(d.TTL, 15*time.Second)
+	agent, err := consul.New(consul.Settings{URL: d.Agent, TLS: d.TLS, Token: d.Token, TTL: ttl, Forget: time.Minute})
+	if err == nil && ttl < 2*time.Second {
 		err = fmt.Errorf("TTL is %v: want 2 s or more", d.TTL)
 	}
 	if err != nil {
 		entry.Log.Error("Consul is no directory of nodes with these settings: the node finds no others", "node", entry.Node, "error", fmt.Errorf("consul.Directory: %w", err))
 		return
 	}
-	s.client = client
-	defer client.Close()
-	directory.Keep(ctx, entry.Log.With("node", entry.Node), "consul", s.run)
-	if entry.Address != "" {
-		directory.Goodbye(ctx, s.leave)
-	}
+	s.agent = agent
+	defer agent.Close()
+	directory.Keep(ctx, entry.Log.With("node", entry.Node), "consul", func(ctx context.Context, working func()) error {
+		return agent.Keep(ctx, s.enter, func(ctx context.Context) error { return s.watch(ctx, working) })
+	})
+	directory.Goodbye(ctx, agent.Leave)
 }
 
 // session keeps one node entered.
 type session struct {
 	entry   joining.Entry
 	found   func([]string)
-	client  *directory.Client
+	agent   *consul.Agent
 	service string
 	id      string // of the node's instance
-	ttl     time.Duration
 }
 
 // meta is the name under which an instance of the service has the node's address.
 const meta = "sabir"
 
-// run enters the node and reports the others until something goes wrong.
-func (s *session) run(ctx context.Context, working func()) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	failed, watched := make(chan error, 1), make(chan struct{})
-	go func() {
-		defer close(watched)
-		failed <- s.watch(ctx, working)
-	}()
-	defer func() {
-		cancel()
-		<-watched
-	}()
-	renew := time.NewTicker(s.ttl / 3)
-	defer renew.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case err := <-failed:
-			return err
-		case <-renew.C:
-			if err := s.renew(ctx); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// registration asks the agent to take a node into the catalog.
-type registration struct {
-	ID, Name, Address string
-	Port              int `json:",omitempty"`
-	Meta              map[string]string
-	Check             check
-}
-
-type check struct {
-	CheckID, TTL, Status           string
-	DeregisterCriticalServiceAfter string
-}
-
-func (s *session) enter(ctx context.Context) error {
+func (s *session) enter(ctx context.Context) (changed <-chan struct{}, err error) {
 	if s.entry.Address == "" {
-		return nil
+		return nil, nil
 	}
-	r := registration{ID: s.id, Name: s.service, Meta: map[string]string{meta: s.entry.Address},
-		Check: check{CheckID: s.checkID(), TTL: s.ttl.String(), Status: "passing", DeregisterCriticalServiceAfter: "1m"}}
+	one := consul.Service{ID: s.id, Name: s.service, Meta: map[string]string{meta: s.entry.Address}}
 	if u, err := url.Parse(s.entry.Address); err == nil { // for people, and for those who look it up by DNS
-		r.Address = u.Hostname()
-		r.Port, _ = strconv.Atoi(u.Port())
+		one.Address = u.Hostname()
+		one.Port, _ = strconv.Atoi(u.Port())
 	}
-	return s.client.Do(ctx, http.MethodPut, "/v1/agent/service/register", r, nil)
-}
-
-func (s *session) checkID() string { return "service:" + s.id }
-
-// renew keeps the check passing. An agent that was started anew may have forgotten it.
-func (s *session) renew(ctx context.Context) error {
-	if s.entry.Address == "" {
-		return nil
-	}
-	return s.client.Do(ctx, http.MethodPut, "/v1/agent/check/pass/"+url.PathEscape(s.checkID()), nil, nil)
+	return nil, s.agent.Register(ctx, one)
 }
 
 // instance is one node as Consul answers it.
@@ -162,12 +102,10 @@ const longPoll = time.Minute
 func (s *session) watch(ctx context.Context, working func()) error {
 	index, seen := uint64(0), false
 	for {
-		list, next, err := s.ask(ctx, index)
+		var list []instance
+		next, err := s.agent.Ask(ctx, "/v1/health/service/"+url.PathEscape(s.service), url.Values{"passing": {"1"}}, index, longPoll, &list)
 		if err != nil {
 			return err
-		}
-		if next < index {
-			next = 0 // Consul has begun to count anew
 		}
 		if next == index {
 			continue // the question was held to its end
@@ -190,25 +128,4 @@ func (s *session) watch(ctx context.Context, working func()) error {
 		}
 		index = next
 	}
-}
-
-func (s *session) ask(ctx context.Context, index uint64) (list []instance, next uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, longPoll+longPoll/4) // the agent adds up to a sixteenth
-	defer cancel()
-	path := fmt.Sprintf("/v1/health/service/%s?passing=1&index=%d&wait=%s", url.PathEscape(s.service), index, longPoll)
-	answer, err := s.client.Open(ctx, http.MethodGet, path, nil)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer answer.Body.Close()
-	next, err = strconv.ParseUint(answer.Header.Get("X-Consul-Index"), 10, 64)
-	if err != nil || next == 0 {
-		return nil, 0, errors.New("the answer is not one of Consul: it has no X-Consul-Index")
-	}
-	return list, next, directory.Read(answer.Body, &list)
-}
-
-// leave takes the node out.
-func (s *session) leave(ctx context.Context) {
-	_ = s.client.Do(ctx, http.MethodPut, "/v1/agent/service/deregister/"+url.PathEscape(s.id), nil, nil) // else its check ends
 }

@@ -3,13 +3,10 @@ package etcd
 import (
 	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
-
-	"github.com/sabir-go/sabir/internal/directory"
-	"github.com/sabir-go/sabir/internal/joining"
+	"time"
 )
 
 func FuzzAnswers(f *testing.F) {
@@ -19,25 +16,25 @@ func FuzzAnswers(f *testing.F) {
 		_, _ = w.Write(body)
 	}))
 	f.Cleanup(server.Close)
-	client, err := directory.NewClient([]string{server.URL}, nil, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(client.Close)
 	f.Add([]byte(`{"header":{"revision":"7"},"kvs":[{"key":"L3NhYmlyL3Nob3AvYQ==","value":"eyJhZGRyZXNzIjoidGNwOi8vMTAuMC4wLjU6NzcwMCJ9","lease":"1"}],"token":"t","ID":"1"}`))
 	f.Add([]byte(`{"result":{"events":[{"kv":{}}],"canceled":false,"TTL":"15"}}` + "\n" + `{"result":{"canceled":true,"cancel_reason":"compacted"}}`))
 	f.Add([]byte(`{"error":{"message":"no"}}`))
+	c, err := New(Settings{URLs: []string{server.URL}, User: "u", TTL: 15 * time.Second})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(c.Close)
+	keys := Keys{Prefix: "/sabir/shop/", Enter: func(ctx context.Context) (<-chan struct{}, error) { return nil, c.Put(ctx, "/sabir/shop/a", nil) },
+		Found: func([]KeyValue) error { return nil }}
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		body = answer
-		s := &session{entry: joining.Entry{Cluster: "shop", Node: "a", Address: "tcp://10.0.0.5:7700", Log: slog.New(slog.DiscardHandler)}, client: client,
-			prefix: "/sabir/shop/", ttl: 15, user: "u", found: func([]string) {}}
-		_ = s.authenticate(context.Background())
-		_ = s.enter(context.Background())
-		_ = s.renew(context.Background())
-		_, _ = s.report(context.Background())
-		changes := make(chan error, 1)
-		s.watch(context.Background(), 1, changes)
-		if err := <-changes; err == nil {
+		_ = c.authenticate(context.Background())
+		_, _ = c.enter(context.Background(), keys)
+		_ = c.renew(context.Background())
+		_, _ = c.report(context.Background(), keys)
+		news := make(chan error, 1)
+		c.watch(context.Background(), keys.Prefix, 1, news)
+		if err := <-news; err == nil {
 			t.Error("a watch that has ended is noted as a change")
 		}
 	})
