@@ -228,7 +228,7 @@ var codePaths = map[string]codePath{
 	"sabir.handler.callAny":                          {entryPoints: []string{"local call with other types", "answer of a local call with other types"}},
 	"sabir.handler.callJSON":                         {entryPoints: []string{"local JSON call"}},
 	"sabir.handler.serve":                            {entryPoints: over(inputs)},
-	"sabir.handler.serveInbound":                     {entryPoints: []string{"JSON call from outside", "JSON answer of a call from outside"}},
+	"sabir.operation.serveInbound":                   {entryPoints: []string{"JSON call from outside", "JSON answer of a call from outside"}},
 	"internal/mesh.catalogText":                      {fixed: "what nodes tell each other of themselves: Sabir's own types"},
 	"internal/membership.Service.Extent":             {fixed: "what nodes tell each other of themselves: Sabir's own types"},
 	"lease.Leases.load":                              {fixed: "the record of a lease: Sabir's own type"},
