@@ -211,7 +211,7 @@ func (s *operation) nestedUnder(parent *callContext) (*callContext, *Error) {
 			return c, nil
 		}
 	}
-	if int(parent.level) >= s.node.maxLevel {
+	if int(parent.level) >= s.node.limits.Load().depth {
 		return nil, s.tooManyLevels(parent)
 	}
 	c := &callContext{Context: parent.Context, op: s, parent: parent, level: parent.level + 1}
@@ -240,7 +240,7 @@ func (s *operation) enterOwn(ctx context.Context) (*callContext, *Error) {
 	c := &callContext{Context: ctx, op: s, parent: callOf(ctx), level: 1}
 	if c.parent != nil {
 		c.level, c.guard, c.releasedAt = c.parent.level+1, c.parent.guard, c.parent.releasedAt
-		if int(c.level) > s.node.maxLevel {
+		if int(c.level) > s.node.limits.Load().depth {
 			return nil, s.tooManyLevels(c.parent)
 		}
 	}

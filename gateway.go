@@ -281,7 +281,7 @@ func (s *operation) enterFromGateway(in *gateway.Inbound) (*gatewayCall, *Error)
 	if err := in.Context.Err(); err != nil {
 		return nil, s.contextError(err)
 	}
-	if in.Level >= s.node.maxLevel {
+	if in.Level >= s.node.limits.Load().depth {
 		return nil, s.tooManyLevels(s.node.remoteParent(in.CalledBy, in.Level))
 	}
 	c := &gatewayCall{}

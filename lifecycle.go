@@ -28,7 +28,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	restore() // from here a second signal has its usual effect
-	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.stopTimeout)
+	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.limits.Load().stop)
 	defer cancel()
 	return n.Stop(stopCtx)
 }
@@ -50,7 +50,7 @@ func (n *Node) Start(ctx context.Context) error {
 	n.tableLock.Unlock()
 	err := n.runStage(inLifecycle(ctx, n), Stage{Node: n.id}, n.startAll, n.middlewares)
 	if err != nil {
-		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.stopTimeout)
+		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.limits.Load().stop)
 		defer cancel()
 		return errors.Join(err, n.stopAll(stopCtx))
 	}
@@ -276,7 +276,7 @@ func (n *Node) startServices(ctx context.Context, list []*Service) error {
 	if n.State() == StateStarting {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.stopTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.limits.Load().stop)
 	defer cancel()
 	for _, s := range slices.Backward(started) {
 		err = errors.Join(err, n.stopService(ctx, s))

@@ -131,15 +131,16 @@ func (n *Node) awaitNeeds(ctx context.Context, waiting []*Service, changed <-cha
 	reminder := time.NewTimer(needReminder - waited%needReminder)
 	defer reminder.Stop()
 	var limit <-chan time.Time
-	if starting && n.startTimeout > 0 {
-		timer := time.NewTimer(n.startTimeout - waited)
+	most := n.limits.Load().start
+	if starting && most > 0 {
+		timer := time.NewTimer(most - waited)
 		defer timer.Stop()
 		limit = timer.C
 	}
 	select {
 	case <-changed:
 	case <-limit:
-		return n.gaveUp(waiting, fmt.Errorf("StartTimeout, %v, is over", n.startTimeout))
+		return n.gaveUp(waiting, fmt.Errorf("StartTimeout, %v, is over", most))
 	case <-ctx.Done():
 		return n.gaveUp(waiting, ctx.Err())
 	case <-reminder.C:

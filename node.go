@@ -26,24 +26,23 @@ import (
 // Node is one member of a cluster: it runs services and calls actions. Make it with [NewNode]. All its methods, and all
 // functions that take it, may be used by many goroutines at once.
 type Node struct {
-	id           string
-	unvouched    sync.Once // the log says once that a principal was dropped
-	log          *slog.Logger
-	maxLevel     int
-	startTimeout time.Duration // 0 for none
-	stopTimeout  time.Duration
-	waitForNode  time.Duration // see WaitForNodeByDefault
-	middlewares  []Middleware
-	toward       []toward
-	signal       func(signal.Signal)
-	carry        func(context.Context) context.Context // see Middleware.Carry; nil for none
-	validator    *validate.Validator
-	codecs       []string // see Codecs
-	toServe      []Servable
-	attached     []func(*Node) (gateway.Gateway, error)
-	remote       Upstream
-	extensions   extensions // see WithExtension
-	readiness    readiness  // see Ready
+	id          string
+	unvouched   sync.Once // the log says once that a principal was dropped
+	log         *slog.Logger
+	made        limits                 // by the options of NewNode
+	limits      atomic.Pointer[limits] // see SetLimits
+	waitForNode time.Duration          // see WaitForNodeByDefault
+	middlewares []Middleware
+	toward      []toward
+	signal      func(signal.Signal)
+	carry       func(context.Context) context.Context // see Middleware.Carry; nil for none
+	validator   *validate.Validator
+	codecs      []string // see Codecs
+	toServe     []Servable
+	attached    []func(*Node) (gateway.Gateway, error)
+	remote      Upstream
+	extensions  extensions // see WithExtension
+	readiness   readiness  // see Ready
 
 	foreign     foreignNodes     // see SetForeign
 	clusterView *membership.View // what the nodes of the cluster offer; nil without one, guarded by tableLock
@@ -147,11 +146,9 @@ func Options(options ...NodeOption) NodeOption {
 // NewNode makes a node; Start or Run starts it.
 func NewNode(options ...NodeOption) *Node {
 	n := &Node{
-		id:            defaultID(),
 		epoch:         time.Now(),
 		log:           slog.Default(),
-		maxLevel:      100,
-		stopTimeout:   10 * time.Second,
+		made:          limits{depth: 100, stop: 10 * time.Second},
 		heapFloor:     defaultHeapFloor,
 		once:          make(map[*Service]*onceService),
 		bindings:      make(map[bindingKey]func() follower),
@@ -168,6 +165,11 @@ func NewNode(options ...NodeOption) *Node {
 	for _, o := range options {
 		o.applyNode(n)
 	}
+	if n.id == "" {
+		n.id = defaultID()
+	}
+	made := n.made
+	n.limits.Store(&made)
 	if n.validator == nil {
 		n.validator = validate.New()
 	}
@@ -184,7 +186,7 @@ func Serve(services ...Servable) NodeOption {
 	return nodeOption(func(n *Node) { n.toServe = append(n.toServe, services...) })
 }
 
-// NodeID names the node. By default the name is made of the host's and the process's.
+// NodeID names the node. By default the name is made of the host's and the process's, and of a number for the second node of a process and those after it.
 func NodeID(id string) NodeOption {
 	return nodeOptionOnce("NodeID", option.Caller(), func(n *Node) { n.id = id })
 }
@@ -197,23 +199,6 @@ func Logger(log *slog.Logger) NodeOption {
 // Validator gives the node a validator with the program's rules and messages. Register them before the node starts.
 func Validator(v *validate.Validator) NodeOption {
 	return nodeOptionOnce("Validator", option.Caller(), func(n *Node) { n.validator = v })
-}
-
-// MaxDepth bounds how deep calls may nest, so that actions which call each other in a circle end in an error instead of
-// a full stack. Default: 100.
-func MaxDepth(n int) NodeOption {
-	return nodeOptionOnce("MaxDepth", option.Caller(), func(node *Node) { node.maxLevel = max(n, 1) })
-}
-
-// StartTimeout bounds how long Start waits for services of other nodes that its own depend on, see [DependsOn]. The error names what
-// is missing. Default: Start waits until its context ends.
-func StartTimeout(d time.Duration) NodeOption {
-	return nodeOptionOnce("StartTimeout", option.Caller(), func(n *Node) { n.startTimeout = d })
-}
-
-// StopTimeout bounds how long Run waits for calls in flight when it ends. Default: 10 seconds.
-func StopTimeout(d time.Duration) NodeOption {
-	return nodeOptionOnce("StopTimeout", option.Caller(), func(n *Node) { n.stopTimeout = d })
 }
 
 // Use adds middlewares to a node, a service, an action or an event handler, whichever it is given to; see [Middleware]. The first is
@@ -290,9 +275,18 @@ func (n *Node) compileRules(t reflect.Type, where option.Site) (*validate.Plan, 
 	return plan, nil
 }
 
+// unnamed counts the nodes of this process that were given no name.
+var unnamed atomic.Int64
+
+// defaultID names a node after its host and its process. Further nodes of the process have a number too, since two that are called the same cannot join
+// one cluster.
 func defaultID() string {
 	host, _, _ := strings.Cut(hostname(), ".")
-	return host + "-" + itoa(processID)
+	id := host + "-" + itoa(processID)
+	if n := unnamed.Add(1); n > 1 {
+		id += "-" + itoa(int(n))
+	}
+	return id
 }
 
 var processID = os.Getpid()

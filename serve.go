@@ -231,7 +231,7 @@ func (s *operation) enterFromStream(stream *wire.Stream) (*callContext, *Error) 
 }
 
 func (s *operation) enterRemote(ctx context.Context, m *wire.Meta) (*callContext, *Error) {
-	if m.Level >= s.node.maxLevel {
+	if m.Level >= s.node.limits.Load().depth {
 		return nil, s.tooManyLevels(&callContext{op: &operation{name: m.Caller}, level: int32(m.Level)})
 	}
 	if m.Metadata[identity.PrincipalKey] != "" && !s.node.vouched(ctx) {

@@ -1,10 +1,7 @@
 package config
 
 import (
-	"cmp"
 	"context"
-	"log/slog"
-	"os"
 	"strings"
 
 	"github.com/sabir-go/sabir"
@@ -14,16 +11,10 @@ import (
 	"github.com/sabir-go/sabir/telemetry"
 )
 
-// live holds the settings that Reload changes while the node runs.
-type live struct {
-	level    slog.LevelVar
-	log      *slog.Logger
-	policies policies
-}
-
 // Option gives the settings to a node, with the logger of [Loaded.Logger]; the options that they stand for, such as sabir.HTTP and
-// sabir.Logger, cannot be given besides. On SIGHUP the node reads them again and uses those that can change while it runs, which are the level of the log
-// and the policies; the log says which did, and which take a restart. The command sabir config set, the action $config.set, changes them too.
+// sabir.Logger, cannot be given besides. On SIGHUP the node reads them again and uses those that can change while it runs, which are the log, the
+// limits and the policies; the log says which did, and which take a restart. sabir.MaxDepth, sabir.StartTimeout and sabir.StopTimeout may be given besides: they hold where no
+// setting says otherwise. The command sabir config set, the action $config.set, changes them too.
 func (l *Loaded) Option() sabir.NodeOption {
 	s := &l.Settings
 	list := []sabir.NodeOption{sabir.Logger(l.Logger()), sabir.WithExtension(&reloader{loaded: l})}
@@ -36,36 +27,11 @@ func (l *Loaded) Option() sabir.NodeOption {
 	add(true, func() sabir.NodeOption { return sabir.Use(l.live.policies.middleware()) })
 	add(s.ID != "", func() sabir.NodeOption { return sabir.NodeID(s.ID) })
 	add(s.Join != "", func() sabir.NodeOption { return sabir.Join(s.Join, s.cluster()...) })
-	add(s.StartTimeout != 0, func() sabir.NodeOption { return sabir.StartTimeout(s.StartTimeout) })
-	add(s.StopTimeout != 0, func() sabir.NodeOption { return sabir.StopTimeout(s.StopTimeout) })
-	add(s.MaxDepth != 0, func() sabir.NodeOption { return sabir.MaxDepth(s.MaxDepth) })
 	add(s.HTTP.Address != "", func() sabir.NodeOption {
 		return sabir.HTTP(s.HTTP.Address, append(keyOf(s.HTTP.Key), l.config.HTTP...)...)
 	})
 	add(s.Admin.Address != "" && !s.Admin.Metrics, func() sabir.NodeOption { return admin.Serve(s.Admin.Address, s.Admin.options()...) })
 	return sabir.Options(list...)
-}
-
-// Logger is the logger that the settings describe. Its level changes when they are read again.
-func (l *Loaded) Logger() *slog.Logger {
-	if l.live != nil {
-		return l.live.log
-	}
-	l.live = &live{policies: policies{byPattern: l.Settings.Policies}}
-	l.live.level.Set(levelOf(l.Settings.Log.Level))
-	options := &slog.HandlerOptions{Level: &l.live.level}
-	var handler slog.Handler = slog.NewTextHandler(os.Stderr, options)
-	if l.Settings.Log.Format == "json" {
-		handler = slog.NewJSONHandler(os.Stderr, options)
-	}
-	l.live.log = slog.New(telemetry.LogHandler(handler))
-	return l.live.log
-}
-
-func levelOf(text string) slog.Level {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(cmp.Or(text, "info"))) // the rule of the field holds
-	return level
 }
 
 func (l *Loaded) metrics() sabir.NodeOption {

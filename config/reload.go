@@ -11,7 +11,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// Reload reads the settings again from where they were read, and uses those that can change while the node runs: the level of the log, and the policies.
+// Reload reads the settings again from where they were read, and uses those that can change while the node runs: the log, the limits and the policies.
 // It returns the names of those that changed and are in use, and of those that changed and take a restart. On an error nothing changes.
 func (l *Loaded) Reload() (used, later []string, err error) {
 	l.mu.Lock()
@@ -73,7 +73,7 @@ func tree(set map[string]string) map[string]any {
 func (l *Loaded) onlyLive(set map[string]string) error {
 	for _, one := range l.leaves() {
 		if _, given := set[one.path]; given && one.field.Tag.Get("live") == "" {
-			return fmt.Errorf("config: set: %s cannot change while the node runs: the level of the log and the policies can", one.path)
+			return fmt.Errorf("config: set: %s cannot change while the node runs: the log, the limits (max_depth, start_timeout, stop_timeout) and the policies can", one.path)
 		}
 	}
 	return nil
@@ -113,12 +113,9 @@ func (l *Loaded) reload(again Config) (used, later []string, err error) {
 			note(one)
 		}
 	}
-	l.Logger()
-	if err := l.live.policies.change(now.Settings.Policies); err != nil {
+	if err := l.use(&now.Settings); err != nil {
 		return nil, nil, fmt.Errorf("config: %w", err)
 	}
-	l.live.level.Set(levelOf(now.Settings.Log.Level))
-	l.Settings.Log.Level, l.Settings.Policies = now.Settings.Log.Level, now.Settings.Policies
 	for _, one := range now.leaves() {
 		if one.field.Tag.Get("live") != "" {
 			l.origins[one.path] = now.origins[one.path]
@@ -147,6 +144,9 @@ func (r *reloader) Name() string { return "config" }
 
 // Start implements sabir.Extension.
 func (r *reloader) Start(_ context.Context, n *sabir.Node) error {
+	if err := r.loaded.guard(n); err != nil {
+		return err
+	}
 	r.node, r.signals, r.ended = n, make(chan os.Signal, 1), make(chan struct{})
 	notify(r.signals)
 	go func() {
@@ -190,6 +190,7 @@ func (r *reloader) reload(n *sabir.Node) {
 
 // Stop implements sabir.Extension.
 func (r *reloader) Stop(context.Context) error {
+	r.loaded.leave(r.node)
 	ignore(r.signals)
 	close(r.signals)
 	<-r.ended

@@ -20,9 +20,9 @@ type Settings struct {
 	// Advertise is the host under which other nodes reach this one, where the host of Join is that of all addresses.
 	Advertise string `json:"advertise" doc:"The host under which other nodes reach this one."`
 
-	StartTimeout time.Duration `json:"start_timeout" doc:"How long a start waits for services of other nodes. Default: without end."`
-	StopTimeout  time.Duration `json:"stop_timeout" doc:"How long a stop waits for calls in flight. Default: 10s."`
-	MaxDepth     int           `json:"max_depth" doc:"How deep calls may nest. Default: 100." validate:"min=0"`
+	StartTimeout time.Duration `json:"start_timeout" doc:"How long a start waits for services of other nodes. Default: without end. It can change while the node runs." live:"yes"`
+	StopTimeout  time.Duration `json:"stop_timeout" doc:"How long a stop waits for calls in flight. Default: 10s. It can change while the node runs." live:"yes"`
+	MaxDepth     int           `json:"max_depth" doc:"How deep calls may nest. Default: 100. It can change while the node runs." validate:"min=0" live:"yes"`
 
 	HTTP  HTTP  `json:"http" doc:"The HTTP side for callers; the program imports package web for it."`
 	Admin Admin `json:"admin" doc:"The address for operators: probes, metrics and profiles."`
@@ -49,7 +49,7 @@ type Admin struct {
 // Log is the log of the node, which goes to standard error.
 type Log struct {
 	Level  string `json:"level" doc:"The least level that is logged. It can change while the node runs." validate:"omitempty,oneof=debug info warn error" live:"yes"`
-	Format string `json:"format" doc:"text or json. Default: text." validate:"omitempty,oneof=text json"`
+	Format string `json:"format" doc:"text or json. Default: text. It can change while the node runs." validate:"omitempty,oneof=text json" live:"yes"`
 }
 
 // Policy is the policies of the actions that a pattern takes; see package policy.

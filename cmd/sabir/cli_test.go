@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	for _, name := range []string{"SABIR_URL", "SABIR_JOIN", "SABIR_KEY", "NO_COLOR"} {
+	for _, name := range []string{"SABIR_URL", "SABIR_JOIN", "SABIR_KEY", "SABIR_HTTP_KEY", "NO_COLOR"} {
 		os.Unsetenv(name)
 	}
 	ignored := []goleak.Option{

@@ -86,7 +86,7 @@ func (c *cli) joinOptions() ([]cluster.Option, error) {
 	if c.cluster != "" {
 		options = append(options, cluster.Name(c.cluster))
 	}
-	if key := c.secret(); key != "" {
+	if key := c.clusterKey(); key != "" {
 		options = append(options, cluster.Key(key))
 	}
 	if file := firstOf(c.nodeKey, os.Getenv("SABIR_NODE_KEY_FILE")); file != "" {
@@ -159,7 +159,7 @@ func (c *cli) notJoined(address string, err error) error {
 		case wire.ReasonKey:
 			return joinFailed("the cluster at "+address+" has another key than the one given", "give the cluster's key in the environment variable SABIR_KEY")
 		case wire.ReasonKeyNeeded:
-			if c.secret() != "" {
+			if c.clusterKey() != "" {
 				return joinFailed("the cluster at "+address+" has no key, but one was given", "leave out --key, or unset SABIR_KEY")
 			}
 			return joinFailed("the cluster at "+address+" asks for a key", "give it in the environment variable SABIR_KEY")

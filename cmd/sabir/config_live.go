@@ -52,8 +52,8 @@ func (c *cli) configSetCommand() *cobra.Command {
 		Use:   "set <node> <name>=<value>... [flags]",
 		Short: "Change settings of a node that runs, or of all",
 		Long: `Gives settings of a node of a cluster other values, or with '*' of all its nodes: the
-level of the log and the policies, which are what can change while a node runs. It
-holds until the node stops, goes before what the flags, the environment and the file
+log, the limits (max_depth, start_timeout, stop_timeout) and the policies, which are
+what can change while a node runs. It holds until the node stops, goes before what the flags, the environment and the file
 say, and is in the log of the node. A name without a value ends it. A name that does
 not exist, and one of a setting that takes a restart, is an error.`,
 		Example: `  sabir config set node-3 log.level=debug --join tcp://:7700

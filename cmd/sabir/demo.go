@@ -176,7 +176,7 @@ func (c *cli) demoHTTP(addr string) sabir.NodeOption {
 		mcp.At("/mcp", mcp.Tools("**"), mcp.Resources("**")),
 		rpc.Serve(),
 	}
-	if key := c.secret(); key != "" {
+	if key := c.httpKey(); key != "" {
 		return sabir.HTTP(addr, append(options, gateway.Key(key), web.Operators(web.KeyHolder))...)
 	}
 	return sabir.HTTP(addr, append(options, web.Operators(web.ThisMachine))...)
@@ -205,8 +205,8 @@ func (c *cli) greet(app *shop.Shop, flags demoFlags) {
 		to = " --url " + url
 	}
 	header := "-H 'Content-Type: application/json'"
-	if c.secret() != "" {
-		header += ` -H "Authorization: Bearer $SABIR_KEY"`
+	if c.httpKey() != "" {
+		header += ` -H "Authorization: Bearer $SABIR_HTTP_KEY"`
 	}
 	fmt.Fprintf(c.stdout, "%s at %s\n\n", s.bold("The Sabir demo is open"), s.green(url))
 	me := commandLine()

@@ -66,7 +66,7 @@ func TestWhereTheUsualPortIsTakenTheDemoTakesAnother(t *testing.T) {
 }
 
 func TestTheDemoAsksForTheKeyIfThereIsOne(t *testing.T) {
-	t.Setenv("SABIR_KEY", "0123456789-secret-key")
+	t.Setenv("SABIR_HTTP_KEY", "0123456789-secret-key")
 	ctx, end := context.WithCancel(t.Context())
 	out := newFirstLine(func(line string) {
 		defer end()

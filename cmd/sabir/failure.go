@@ -130,7 +130,7 @@ func hintFor(e *sabir.Error) string {
 	case errors.Is(e, sabir.ErrActionNotFound):
 		return `"sabir actions" lists what the node offers`
 	case e.Code == sabir.CodeUnauthenticated:
-		return "give the node's key in the environment variable SABIR_KEY, or with --key"
+		return "give the node's key in the environment variable SABIR_HTTP_KEY, or with --key; where it wants tokens, ask through the cluster, with --join"
 	case errors.Is(e, sabir.ErrLinkLost) && !e.Retryable:
 		return "see whether it was done before you call again: the node may have done it"
 	case errors.Is(e, sabir.ErrDeadlineExceeded):

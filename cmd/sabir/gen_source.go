@@ -102,7 +102,7 @@ func (c *cli) fetchDescription(ctx context.Context, address string) (a api.API, 
 	if err != nil {
 		return a, usagef("%v", err)
 	}
-	if key := c.secret(); key != "" {
+	if key := c.httpKey(); key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)
 	}
 	if err := addHeaders(request, c.headers); err != nil {

@@ -106,15 +106,19 @@ func TestMetadataGoesAlong(t *testing.T) {
 func TestANodeWithAKeyIsCalledWithIt(t *testing.T) {
 	const key = "0123456789-secret-key"
 	startDemo(t, gateway.Key(key))
-	if got := sabirRun(t, "nodes"); got.code != exitFailed || !strings.Contains(got.errOut, "SABIR_KEY") {
+	if got := sabirRun(t, "nodes"); got.code != exitFailed || !strings.Contains(got.errOut, "SABIR_HTTP_KEY") {
 		t.Errorf("without the key: %+v", got)
+	}
+	t.Setenv("SABIR_KEY", key)
+	if got := sabirRun(t, "nodes"); got.code != exitFailed {
+		t.Errorf("the key of a cluster was sent over HTTP: %+v", got)
 	}
 	if got := sabirRun(t, "nodes", "--key", key); got.code != exitOK {
 		t.Errorf("with --key: %+v", got)
 	}
-	t.Setenv("SABIR_KEY", key)
+	t.Setenv("SABIR_HTTP_KEY", key)
 	if got := sabirRun(t, "nodes"); got.code != exitOK {
-		t.Errorf("with SABIR_KEY: %+v", got)
+		t.Errorf("with SABIR_HTTP_KEY: %+v", got)
 	}
 }
 

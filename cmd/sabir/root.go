@@ -85,7 +85,7 @@ HTTP (--url), or joins a cluster as a client-only node and talks to all of its n
 	flags.StringVar(&c.url, "url", "", "the node to talk to (default $SABIR_URL, else http://127.0.0.1:3000)")
 	flags.StringVar(&c.join, "join", "", "the cluster to join as a client-only node, by the address of any node: tcp://:7700 (default $SABIR_JOIN)")
 	flags.StringVar(&c.cluster, "cluster", "", "the cluster's name (default \"default\")")
-	flags.StringVar(&c.key, "key", "", "the key that the node or the cluster asks for (default $SABIR_KEY, which other users cannot see)")
+	flags.StringVar(&c.key, "key", "", "the key that the cluster or the node asks for (default $SABIR_KEY with --join, $SABIR_HTTP_KEY with --url)")
 	flags.StringVar(&c.nodeKey, "node-key-file", "", "the file with the key that proves this side's id, cli-…, to nodes that ask for that (default $SABIR_NODE_KEY_FILE)")
 	flags.StringVar(&c.tlsCert, "tls-cert", "", "for tls:// links: the file with this side's certificate")
 	flags.StringVar(&c.tlsKey, "tls-key", "", "the file with the key of that certificate")
@@ -135,7 +135,11 @@ func (c *cli) address() string {
 }
 
 // secret is the key of the node to talk to; it must never be printed.
-func (c *cli) secret() string { return firstOf(c.key, os.Getenv("SABIR_KEY")) }
+// clusterKey is the key of the cluster to join. It is proved, and never sent.
+func (c *cli) clusterKey() string { return firstOf(c.key, os.Getenv("SABIR_KEY")) }
+
+// httpKey is the key of a node over HTTP. It is sent, so the variable of the cluster's key is not looked at.
+func (c *cli) httpKey() string { return firstOf(c.key, os.Getenv("SABIR_HTTP_KEY")) }
 
 func firstOf(texts ...string) string {
 	for _, text := range texts {

@@ -118,6 +118,7 @@ func TestTheKeyIsNeverPrinted(t *testing.T) {
 	const key = "0123456789-secret-key"
 	startDemo(t)
 	t.Setenv("SABIR_KEY", key)
+	t.Setenv("SABIR_HTTP_KEY", key)
 	for _, args := range [][]string{{"--help"}, {"call", "--help"}, {"nodes"}, {"nodes", "--url", nowhere}, {"call", "no.such"},
 		{"version"}, {"nope"}, {"nodes", "--url", "ftp://x"}, {"demo", "--http", ":0", "--for", "1ms"}} {
 		for _, extra := range [][]string{nil, {"--json"}, {"--key", key}} {

@@ -63,7 +63,7 @@ func (c *cli) openJoined(ctx context.Context, what string, more ...sabir.NodeOpt
 // dial makes a client for the node; the caller closes it. It does not connect.
 func (c *cli) dial() (*web.Client, error) {
 	var options []web.Option
-	if key := c.secret(); key != "" {
+	if key := c.httpKey(); key != "" {
 		options = append(options, web.Key(key))
 	}
 	client, err := web.Dial(c.address(), options...)

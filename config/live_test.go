@@ -1,0 +1,88 @@
+package config_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/config"
+)
+
+// deep is a service whose action calls itself until it is refused, and answers how deep it came.
+func deep() *sabir.Service {
+	s := sabir.NewService("deep")
+	sabir.Handle(s, "down", func(ctx context.Context, n int) (int, error) {
+		below, err := sabir.Call[int](ctx, s, "deep.down", n+1)
+		if err != nil {
+			return n, nil
+		}
+		return below, nil
+	})
+	return s
+}
+
+func TestTheLimitsChangeWhileTheNodeRunsAndEndAsTheCodeHasThem(t *testing.T) {
+	file := write(t, "sabir.yaml", "log: {level: error}\nmax_depth: 7")
+	l := load(t, config.Config{File: file})
+	node := sabir.NewNode(sabir.Serve(deep()), l.Option(), sabir.MaxDepth(4))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer node.Stop(context.Background())
+	reload := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte("log: {level: error}\n"+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, later, err := l.Reload(); err != nil || later != nil {
+			t.Fatal(later, err)
+		}
+	}
+	set := func(value string) {
+		t.Helper()
+		if used, err := l.Set(map[string]string{"max_depth": value}); err != nil || strings.Join(used, " ") != "max_depth" {
+			t.Fatal(used, err)
+		}
+	}
+	for _, c := range []struct {
+		change func()
+		want   int
+	}{
+		{func() {}, 7},
+		{func() { reload("max_depth: 9\nstop_timeout: 3s\nstart_timeout: 1s") }, 9},
+		{func() { set("3") }, 3},
+		{func() { set("") }, 9},
+		{func() { reload("") }, 4},
+	} {
+		c.change()
+		if got, err := sabir.Call[int](t.Context(), node, "deep.down", 1); err != nil || got != c.want {
+			t.Errorf("it came to level %d, want %d: %v", got, c.want, err)
+		}
+	}
+}
+
+func TestTheFormatOfTheLogChangesWhileTheNodeRuns(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	before := os.Stderr
+	os.Stderr = file
+	l := load(t, config.Config{})
+	log := l.Logger().With("shop", 7).WithGroup("order")
+	os.Stderr = before
+	log.Info("one", "id", 1)
+	if _, err := l.Set(map[string]string{"log.format": "json"}); err != nil {
+		t.Fatal(err)
+	}
+	log.Info("two", "id", 2)
+	text, err := os.ReadFile(file.Name())
+	lines := strings.Split(string(text), "\n")
+	if err != nil || len(lines) != 3 || !strings.HasSuffix(lines[0], `msg=one shop=7 order.id=1`) || !strings.HasSuffix(lines[1], `"msg":"two","shop":7,"order":{"id":2}}`) {
+		t.Errorf("%q, %v", lines, err)
+	}
+}

@@ -1,0 +1,63 @@
+package sabir
+
+import (
+	"time"
+
+	"github.com/sabir-go/sabir/internal/option"
+)
+
+// limits are those of a node that can change while it runs. They are read as a whole and replaced as a whole.
+type limits struct {
+	depth int
+	start time.Duration // 0 for none
+	stop  time.Duration
+}
+
+// limitOption is an option of NewNode that Node.SetLimits takes too.
+type limitOption struct {
+	name  string
+	where option.Site
+	set   func(*limits)
+}
+
+func (o limitOption) applyNode(n *Node) {
+	n.optionProblem(n.given.Again(o.name, o.where))
+	o.set(&n.made)
+}
+
+// MaxDepth bounds how deep calls may nest, so that actions which call each other in a circle end in an error instead of
+// a full stack. Default: 100.
+func MaxDepth(n int) NodeOption {
+	return limitOption{"MaxDepth", option.Caller(), func(l *limits) { l.depth = max(n, 1) }}
+}
+
+// StartTimeout bounds how long Start waits for services of other nodes that its own depend on, see [DependsOn]. The error names what
+// is missing. Default: Start waits until its context ends.
+func StartTimeout(d time.Duration) NodeOption {
+	return limitOption{"StartTimeout", option.Caller(), func(l *limits) { l.start = d }}
+}
+
+// StopTimeout bounds how long Run waits for calls in flight when it ends. Default: 10 seconds.
+func StopTimeout(d time.Duration) NodeOption {
+	return limitOption{"StopTimeout", option.Caller(), func(l *limits) { l.stop = d }}
+}
+
+// SetLimits gives the node other limits, whatever its state: each of [MaxDepth], [StartTimeout] and [StopTimeout] at most once. One that is left out is again what
+// NewNode was given, or the default. Calls, starts and stops that begin later have the new ones; a start that waits has them 5 seconds later at the
+// latest. Any other option, or one twice, is an error with the name BadOption, and nothing changes then.
+func (n *Node) SetLimits(options ...NodeOption) error {
+	next := n.made
+	var given option.Given
+	for _, o := range options {
+		limit, ok := o.(limitOption)
+		if !ok {
+			return Errorf(CodeInvalidArgument, nameBadOption, "Node.SetLimits takes MaxDepth, StartTimeout and StopTimeout: any other option is for NewNode")
+		}
+		if err := given.Again(limit.name, limit.where); err != nil {
+			return Errorf(CodeInvalidArgument, nameBadOption, "%w", err)
+		}
+		limit.set(&next)
+	}
+	n.limits.Store(&next)
+	return nil
+}
