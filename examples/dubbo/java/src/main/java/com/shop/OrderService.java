@@ -1,0 +1,6 @@
+package com.shop;
+
+/** The orders, which are a service of Go. */
+public interface OrderService {
+    String place(String article, int amount);
+}
