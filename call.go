@@ -278,7 +278,11 @@ func errNoNode(from Caller, action string) *Error {
 
 // notFound is the error for a name that no table has, with the names that were probably meant.
 func (n *Node) notFound(kind, name string) *Error {
-	return n.notFoundAmong(kind, name, n.actionNames())
+	e := n.notFoundAmong(kind, name, n.actionNames())
+	if unasked := n.foreign.unasked(); unasked != nil && e.Name == nameActionNotFound {
+		e.Message += "; what " + strings.Join(unasked, ", ") + " has is not known, since it could not be asked yet: is it there?"
+	}
+	return e
 }
 
 func (n *Node) notFoundAmong(kind, name string, known []string) *Error {

@@ -204,6 +204,17 @@ func (f *foreignNodes) remove(id string) {
 	f.nodes.Store(&next)
 }
 
+// unasked names those of which it is not known yet what they have, in order.
+func (f *foreignNodes) unasked() (names []string) {
+	for id, one := range f.all() {
+		if one.silent.Load() && len(one.offer.Load().Services) == 0 {
+			names = append(names, id)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // own counts the calls to the node itself, where it shares them with foreign nodes and is in no cluster.
 func (f *foreignNodes) own(id string) *membership.Candidate {
 	if c := f.candidate.Load(); c != nil {

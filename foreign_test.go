@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -220,6 +221,21 @@ func TestCallsPreferOthersWhileAForeignNodeIsSilent(t *testing.T) {
 	}
 	if s[0].calls.Load() != 0 || s[1].calls.Load() != 10 {
 		t.Errorf("%d and %d calls", s[0].calls.Load(), s[1].calls.Load())
+	}
+}
+
+func TestTheErrorOfAnUnknownNameSaysWhichForeignServersWereNotAskedYet(t *testing.T) {
+	n := startNode(t)
+	meet(t, n, sabir.ForeignOffer{Node: introspect.Node{Silent: true}}, "billing:50051")
+	meet(t, n, sabir.ForeignOffer{}, "empty:50051")
+	_, err := double(n, 3)
+	if !errors.Is(err, sabir.ErrActionNotFound) || !strings.Contains(err.Error(), "billing:50051") || strings.Contains(err.Error(), "empty") {
+		t.Error(err)
+	}
+	meet(t, n, doubling, "billing:50051")
+	_, err = sabir.Call[int](t.Context(), n, "math.half", 3)
+	if !errors.Is(err, sabir.ErrActionNotFound) || strings.Contains(err.Error(), "billing") {
+		t.Error(err)
 	}
 }
 

@@ -27,7 +27,9 @@ func ExampleServe() {
 	// doc: serve
 	node := sabir.NewNode(sabir.Serve(users), admin.Serve(":9464", admin.Metrics(tel.Handler()), admin.Profiler()))
 	// end
-	log.Fatal(node.Run(context.Background()))
+	if err := node.Run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
 }
 
 // Where other machines can reach the address, metrics and profiles want a key.
@@ -40,5 +42,7 @@ func ExampleServe_key() {
 		// doc: key
 		admin.Serve("0.0.0.0:9464", admin.Metrics(tel.Handler()), gateway.Key(key))
 		// end
-	log.Fatal(sabir.NewNode(operators).Run(context.Background()))
+	if err := sabir.NewNode(operators).Run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
 }

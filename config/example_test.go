@@ -25,6 +25,8 @@ func ExampleLoad() {
 		log.Fatal(err)
 	}
 	node := sabir.NewNode(sabir.Serve(users), c.Option())
-	log.Fatal(node.Run(context.Background()))
+	if err := node.Run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
 	// end
 }

@@ -28,3 +28,14 @@ func TestANodeProvesItsIDByTheKeyOfItsSettings(t *testing.T) {
 		}
 	}
 }
+
+func TestWhileTheClusterChangesItsKeyTheOldOneStandsBehindTheNewOne(t *testing.T) {
+	const old, next = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
+	settings := config.Settings{ID: "first", Join: "tcp://127.0.0.1:0", Key: config.NewSecret(old), Log: config.Log{Level: "error"}}
+	first := start(t, load(t, config.Config{Defaults: settings}), slowly())
+	settings.ID, settings.Key, settings.Seeds = "second", config.NewSecret(next+", "+old), []string{first.Info().Addr}
+	second := start(t, load(t, config.Config{Defaults: settings}))
+	if err := second.WaitFor(t.Context(), "slow"); err != nil {
+		t.Error(err)
+	}
+}

@@ -61,7 +61,10 @@ func keyOf(key Secret) []gateway.HTTPOption {
 func (s *Settings) cluster() (list []cluster.Option) {
 	if !s.Key.None() {
 		keys := strings.Split(string(s.Key.Bytes()), ",")
-		list = append(list, cluster.Key(strings.TrimSpace(keys[0]), keys[1:]...))
+		for i := range keys {
+			keys[i] = strings.TrimSpace(keys[i])
+		}
+		list = append(list, cluster.Key(keys[0], keys[1:]...))
 	}
 	if !s.NodeKey.None() {
 		list = append(list, cluster.NodeKey(string(s.NodeKey.Bytes())))

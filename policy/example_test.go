@@ -181,5 +181,7 @@ func ExampleCache_InvalidateAcross() {
 		return sabir.Empty{}, prices.Invalidate(ctx, "shop.price")
 	})
 	node := sabir.NewNode(sabir.Serve(shop), sabir.Join("tcp://:7700"))
-	log.Fatal(node.Run(context.Background()))
+	if err := node.Run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
 }

@@ -20,7 +20,9 @@
 //		greeter := sabir.NewService("greeter")
 //		sabir.Handle(greeter, "hello", func(ctx context.Context, in Hello) (string, error) { return "Hello, " + in.Name, nil })
 //		node := sabir.NewNode(sabir.Serve(greeter), sabir.HTTP(":3000"))
-//		log.Fatal(node.Run(context.Background())) // curl localhost:3000/greeter/hello --json '{"name":"Ada"}'
+//		if err := node.Run(context.Background()); err != nil { // curl localhost:3000/greeter/hello --json '{"name":"Ada"}'
+//			log.Fatal(err)
+//		}
 //	}
 //
 // The functions here that return a [gateway.HTTPOption] are options of it: authentication ([Auth], [AllowAnonymous], [AllowUnauthenticated]), hooks

@@ -86,8 +86,8 @@ func (c *cli) joinOptions() ([]cluster.Option, error) {
 	if c.cluster != "" {
 		options = append(options, cluster.Name(c.cluster))
 	}
-	if key := c.clusterKey(); key != "" {
-		options = append(options, cluster.Key(key))
+	if keys := c.clusterKeys(); keys != nil {
+		options = append(options, cluster.Key(keys[0], keys[1:]...))
 	}
 	if file := firstOf(c.nodeKey, os.Getenv("SABIR_NODE_KEY_FILE")); file != "" {
 		options = append(options, cluster.NodeKeyFile(file))
@@ -159,7 +159,7 @@ func (c *cli) notJoined(address string, err error) error {
 		case wire.ReasonKey:
 			return joinFailed("the cluster at "+address+" has another key than the one given", "give the cluster's key in the environment variable SABIR_KEY")
 		case wire.ReasonKeyNeeded:
-			if c.clusterKey() != "" {
+			if c.clusterKeys() != nil {
 				return joinFailed("the cluster at "+address+" has no key, but one was given", "leave out --key, or unset SABIR_KEY")
 			}
 			return joinFailed("the cluster at "+address+" asks for a key", "give it in the environment variable SABIR_KEY")

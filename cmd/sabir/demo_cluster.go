@@ -250,7 +250,7 @@ func (d *clusterDemo) greet(front *clusterClient, members []member) {
 		to += " --cluster " + c.cluster
 	}
 	fmt.Fprintf(d.out, "\nTry, in another terminal:\n")
-	if c.clusterKey() != "" {
+	if c.clusterKeys() != nil {
 		fmt.Fprintln(d.out, "  (with the key in SABIR_KEY there too)")
 	}
 	fmt.Fprintf(d.out, "  who is there     %s nodes%s\n", me, to)

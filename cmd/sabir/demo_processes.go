@@ -177,7 +177,7 @@ func (k *keeper) run(ctx context.Context) string {
 		}
 	}
 	command := exec.CommandContext(ctx, k.of.program, args...)
-	command.Env = append(os.Environ(), "SABIR_KEY="+c.clusterKey(), "SABIR_HTTP_KEY="+c.httpKey()) // others can see arguments
+	command.Env = append(os.Environ(), "SABIR_KEY="+strings.Join(c.clusterKeys(), ","), "SABIR_HTTP_KEY="+c.httpKey()) // others can see arguments
 	in, err := command.StdinPipe()
 	if err != nil {
 		return err.Error()

@@ -135,8 +135,15 @@ func (c *cli) address() string {
 }
 
 // secret is the key of the node to talk to; it must never be printed.
-// clusterKey is the key of the cluster to join. It is proved, and never sent.
-func (c *cli) clusterKey() string { return firstOf(c.key, os.Getenv("SABIR_KEY")) }
+// clusterKeys are those of the cluster to join, several with commas between them while it changes its key. They are proved, and never sent.
+func (c *cli) clusterKeys() (keys []string) {
+	for key := range strings.SplitSeq(firstOf(c.key, os.Getenv("SABIR_KEY")), ",") {
+		if key = strings.TrimSpace(key); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
 
 // httpKey is the key of a node over HTTP. It is sent, so the variable of the cluster's key is not looked at.
 func (c *cli) httpKey() string { return firstOf(c.key, os.Getenv("SABIR_HTTP_KEY")) }

@@ -14,5 +14,7 @@ func ExampleAt() {
 	sabir.Handle(greeter, "hello", func(_ context.Context, name string) (string, error) { return "Hello, " + name, nil },
 		sabir.Example("Ada", "Hello, Ada"))
 	node := sabir.NewNode(sabir.Serve(greeter), sabir.HTTP(":3000", openapi.At("/docs")))
-	log.Fatal(node.Run(context.Background()))
+	if err := node.Run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
 }

@@ -32,7 +32,9 @@ func Example() {
 	})
 
 	node := sabir.NewNode(sabir.Serve(shop), sabir.Join("tcp://:7700"))
-	log.Fatal(node.Run(context.Background()))
+	if err := node.Run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
 }
 
 // An answer that may be a second old need not be asked for in Redis each time: a cache in memory stands before it.
