@@ -2,6 +2,7 @@ package dubbo
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/sabir-go/sabir/internal/names"
@@ -50,6 +51,11 @@ func Interface(name, service string, options ...InterfaceOption) *Mapping {
 
 func (m *Mapping) problem(format string, arguments ...any) {
 	m.problems = append(m.problems, fmt.Errorf(format, arguments...))
+}
+
+// needsTriple reports whether only tri:// carries what the interface has: streams, or messages of Protocol Buffers.
+func (m *Mapping) needsTriple() bool {
+	return m.protobuf || slices.ContainsFunc(m.methods, func(one *method) bool { return one.stream })
 }
 
 // Version is the version of the interface. Default: none, which Dubbo writes as 0.0.0.

@@ -2,6 +2,7 @@ package dubbo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -110,11 +111,15 @@ func (b *bridge) metadataOf(ctx context.Context, s RegistrySession, i Instance) 
 		}
 		return info, err
 	}
-	address, err := metadataAddress(i)
+	at, err := metadataAddress(i)
 	if err != nil {
 		return nil, err
 	}
-	value, err := b.ask(ctx, address, i.Application, revision)
+	ask := b.ask
+	if at.scheme == schemeTriple {
+		ask = b.askTriple
+	}
+	value, err := ask(ctx, at.address, i.Application, revision)
 	if err != nil {
 		return nil, err
 	}
@@ -122,20 +127,22 @@ func (b *bridge) metadataOf(ctx context.Context, s RegistrySession, i Instance) 
 }
 
 // metadataAddress returns the address at which an instance can be asked for what it provides.
-func metadataAddress(i Instance) (string, error) {
+func metadataAddress(i Instance) (at endpointAt, err error) {
 	var params struct{ Port, Protocol string }
 	if text := i.Metadata[metadataServiceParams]; text != "" {
 		if err := json.Unmarshal([]byte(text), &params); err != nil {
-			return "", fmt.Errorf("its parameters of the metadata service: %w", err)
+			return at, fmt.Errorf("its parameters of the metadata service: %w", err)
 		}
 	}
-	if params.Protocol != "" && params.Protocol != "dubbo" {
-		return "", fmt.Errorf("its metadata service speaks the protocol %q, and not dubbo", params.Protocol)
+	at.scheme = cmp.Or(params.Protocol, schemeDubbo)
+	if !isSpoken(at.scheme) {
+		return at, fmt.Errorf("its metadata service speaks the protocol %q, and not dubbo or tri", params.Protocol)
 	}
 	if params.Port == "" {
 		params.Port = strconv.Itoa(i.Port)
 	}
-	return hostPort(i.Host, params.Port)
+	at.address, err = hostPort(i.Host, params.Port)
+	return at, err
 }
 
 // ask makes one call of an instance's metadata service on a connection of its own.

@@ -26,9 +26,15 @@ const maxProviderURL = 64 << 10
 
 // providerURL holds what a registry says of a provider of one interface.
 type providerURL struct {
+	endpointAt
+	key    key
+	params map[string]string
+}
+
+// endpointAt is an address with the protocol that is spoken there.
+type endpointAt struct {
+	scheme  string
 	address string // host:port
-	key     key
-	params  map[string]string
 }
 
 // parseProviderURL reads the URL of a provider. ok is false for one that is none, or that gets no calls: of another protocol, disabled, or of
@@ -49,9 +55,10 @@ func parseProviderURL(text string) (p providerURL, ok bool, err error) {
 	for name, values := range query {
 		p.params[name] = values[0]
 	}
-	if u.Scheme != "dubbo" || !enabled(p.params) {
+	if !isSpoken(u.Scheme) || !enabled(p.params) {
 		return p, false, nil
 	}
+	p.scheme = u.Scheme
 	if p.address, err = hostPort(u.Hostname(), u.Port()); err != nil {
 		return p, false, err
 	}
@@ -62,6 +69,9 @@ func parseProviderURL(text string) (p providerURL, ok bool, err error) {
 	p.key = keyOf(name, p.params["version"], p.params["group"])
 	return p, true, nil
 }
+
+// isSpoken reports whether providers of a protocol can be called.
+func isSpoken(scheme string) bool { return scheme == schemeDubbo || scheme == schemeTriple }
 
 // enabled reports whether the parameters are of a provider that takes calls.
 func enabled(params map[string]string) bool {

@@ -49,6 +49,7 @@ func TestProvidersThatGetNoCallsAndThoseThatAreNone(t *testing.T) {
 // FuzzRegistries reads what anybody may have written into a registry.
 func FuzzRegistries(f *testing.F) {
 	f.Add(registeredByJava, `{"app":"a","services":{"x":{"name":"a.B","port":1,"protocol":"dubbo","version":"1.0.0","params":{"timeout":"1"}}}}`, `[{"port":20992,"protocol":"dubbo"}]`, `{"port":"20880","protocol":"dubbo"}`)
+	f.Add("tri://10.0.0.1:50051/a.B?side=provider", `{"services":{"x":{"name":"a.B","port":1,"protocol":"tri"}}}`, "[]", `{"port":"50051","protocol":"tri"}`)
 	f.Add("dubbo://[::1]:1/a?version=0.0.0&group=g", `{"services":{"x":null}}`, "[]", "{")
 	f.Fuzz(func(t *testing.T, text, metadata, endpoints, service string) {
 		if p, ok, err := parseProviderURL(text); ok {
@@ -66,7 +67,7 @@ func FuzzRegistries(f *testing.F) {
 			l := &lookout{discovery: newDiscovery(&bridge{})}
 			l.provided([]Instance{i}, map[string]*metadataInfo{"": &info})
 		}
-		if address, err := metadataAddress(i); err == nil && address == "" {
+		if at, err := metadataAddress(i); err == nil && at.address == "" {
 			t.Error("an address is empty")
 		}
 	})

@@ -91,7 +91,8 @@ func Parameter(name, value string) Option {
 // Default: none, so that providers with a tag get no calls, as Dubbo has it.
 func Tag(tag string) Option { return func(c *config) { c.tag = tag } }
 
-// Discover makes interfaces callable by the names of their services, at all providers that the registries of [At] name. Providers come and go: a
+// Discover makes interfaces callable by the names of their services, at all providers that the registries of [At] name, by dubbo:// and by tri://;
+// interfaces with streams or [Protobuf] by tri:// only. Providers come and go: a
 // call while there is none is sabir.ErrServiceUnavailable or sabir.ErrActionNotFound. An address that a [Reference] names is not looked up.
 func Discover(interfaces ...*Mapping) Option {
 	return func(c *config) {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,8 +120,9 @@ func TestANodeFindsJavaProvidersByZooKeeper(t *testing.T) {
 	server := brokers.ForTest(t, brokers.ZooKeeper)
 	want := make(map[string]bool)
 	var all []*process
-	for _, one := range [][2]string{{"interface", "local"}, {"instance", "local"}, {"instance", "remote"}, {"all", "local"}} {
-		p, port := javaProvider(t, server, "shop-"+one[0]+"-"+one[1], one[0], one[1])
+	for _, one := range [][3]string{{"interface", "local", "dubbo"}, {"instance", "local", "dubbo"}, {"instance", "remote", "dubbo"}, {"all", "local", "dubbo"},
+		{"interface", "local", "tri"}, {"instance", "local", "tri"}, {"instance", "remote", "tri"}} {
+		p, port := javaProvider(t, server, "shop-"+strings.Join(one[:], "-"), one[0], one[1], "protocol="+one[2])
 		all, want["pong of "+port] = append(all, p), true
 	}
 	for _, p := range all {
@@ -136,6 +138,41 @@ func TestANodeFindsJavaProvidersByZooKeeper(t *testing.T) {
 		seen[answer] = true
 		return len(seen) == len(want)
 	})
+}
+
+func TestANodeFindsProvidersOfTripleAndOfBothProtocolsAtOnePort(t *testing.T) {
+	brokers.Long(t)
+	server := brokers.ForTest(t, brokers.ZooKeeper)
+	both, triple := freeAddress(t), freeAddress(t)
+	table := func() *dubbo.Mapping {
+		return dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0"))
+	}
+	registeredAt(t, server, "both", both, dubbo.Serve("tri://"+both, table()))
+	startAs(t, "triple", sabir.Serve(ordersOf("triple")), dubbo.Bridge(at(server), dubbo.Application("tri-shop"), dubbo.Serve("tri://"+triple, table())))
+	c := zooKeeper(t, server)
+	eventually(t, "the entries", func() bool {
+		return len(entered(c, "/dubbo/com.shop.OrderService/providers")) == 3 && len(entered(c, "/services/tri-shop")) == 1
+	})
+	node := discovering(t, server)
+	seen := make(map[string]bool)
+	eventually(t, "calls of both", func() bool {
+		answer, err := sabir.Call[string](t.Context(), node, "orders.ping", sabir.Empty{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[answer] = true
+		return seen["pong of both"] && seen["pong of triple"]
+	})
+	var names []string
+	for _, n := range node.Nodes() {
+		if strings.HasPrefix(n.Framework, "dubbo") {
+			names = append(names, n.ID)
+		}
+	}
+	slices.Sort(names)
+	if want := []string{"dubbo://" + both, "tri://" + triple}; !slices.Equal(names, want) {
+		t.Errorf("the providers are %q, want %q", names, want)
+	}
 }
 
 // discovering starts a node that calls OrderService by a registry.

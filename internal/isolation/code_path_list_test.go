@@ -123,6 +123,7 @@ var codePaths = map[string]codePath{
 	"bridge/dubbo.appendGeneralized":                 {fixed: "codec/hessian contains panics, and its error is that of the answer"},
 	"bridge/dubbo.bridge.appendMetadata":             {fixed: "texts and numbers of the bridge's own"},
 	"bridge/dubbo.bridge.ask":                        {fixed: "an error of the registry's other side, whose text is left out where it cannot be read"},
+	"bridge/dubbo.bridge.askTriple":                  {fixed: "a text: the revision that the registry names"},
 	"bridge/dubbo.bridge.metadataOf":                 {fixed: "the Decoder contains panics, and its error leaves out the instance"},
 	"bridge/dubbo.metadataAddress":                   {fixed: "a struct of texts"},
 	"bridge/dubbo.metadataInfo.seal":                 {fixed: "texts and numbers of the bridge's own"},

@@ -9,7 +9,7 @@ import org.apache.dubbo.config.RegistryConfig;
 import org.apache.dubbo.config.ServiceConfig;
 import org.apache.dubbo.config.bootstrap.DubboBootstrap;
 
-/** Offers OrderService by a registry: its address, the name of the application, the port, the mode of registering, where its metadata is, parameters. */
+/** Offers OrderService by a registry: its address, the name of the application, the port, the mode of registering, where its metadata is, parameters; that of the name protocol is its own. */
 public class RegisteredProvider extends Provider {
     private final String name;
 
@@ -27,6 +27,8 @@ public class RegisteredProvider extends Provider {
             String[] pair = arguments[i].split("=", 2);
             parameters.put(pair[0], pair[1]);
         }
+        String protocol = parameters.getOrDefault("protocol", "dubbo");
+        parameters.remove("protocol");
         ServiceConfig<OrderService> service = new ServiceConfig<>();
         service.setInterface(OrderService.class);
         service.setRef(new RegisteredProvider(arguments[2]));
@@ -35,7 +37,7 @@ public class RegisteredProvider extends Provider {
         RegistryConfig registry = new RegistryConfig(arguments[0]);
         registry.setRegisterMode(arguments[3]);
         DubboBootstrap bootstrap = DubboBootstrap.getInstance();
-        bootstrap.application(application).registry(registry).protocol(new ProtocolConfig("dubbo", Integer.parseInt(arguments[2]))).service(service).start();
+        bootstrap.application(application).registry(registry).protocol(new ProtocolConfig(protocol, Integer.parseInt(arguments[2]))).service(service).start();
         System.out.println("ready");
         while (System.in.read() >= 0) {}
         bootstrap.stop();
