@@ -53,6 +53,20 @@ func TestServicesOfGoMicroAreCalledByName(t *testing.T) {
 	})
 }
 
+// A server of go-micro is not done with a call when it has answered it, and lost what came in the meantime over the same connection.
+func TestEachOfManyCallsOverOneConnectionIsAnswered(t *testing.T) {
+	versions(t, func(t *testing.T, version string) {
+		n := node(t, nil, micro.Static("lab", []string{startPeer(t, version).address}, labEndpoints...))
+		ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
+		defer cancel()
+		for i := range 500 {
+			if out, err := sabir.Call[labOut](ctx, n, "lab.add", labIn{A: i}); err != nil || out.Sum != i {
+				t.Fatalf("call %d: %+v, %v", i, out, err)
+			}
+		}
+	})
+}
+
 func TestErrorsOfGoMicroHaveTheirMeaning(t *testing.T) {
 	versions(t, func(t *testing.T, version string) {
 		n := node(t, nil, micro.Static("lab", []string{startPeer(t, version).address}, labEndpoints...))

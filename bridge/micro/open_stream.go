@@ -50,7 +50,6 @@ func (p *peer) openHTTP(ctx context.Context, action, endpoint string) (sabir.For
 	}
 	s := &openedHTTP{peer: p, action: action, conn: conn, from: newMessages(conn, &p.bridge.bodies), header: make(http.Header)}
 	p.setHeaders(ctx, s.header, endpoint)
-	s.header.Set(headerStream, s.header.Get(headerID))
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	stop := context.AfterFunc(p.ctx, s.cancel)
 	end := context.AfterFunc(s.ctx, func() { conn.Close() })
@@ -266,6 +265,7 @@ func (p *peer) setGRPCHeaders(ctx context.Context, h http.Header, endpoint strin
 	h.Set("Content-Type", grpcType+"+"+p.bridge.format.grpcName())
 	h.Set("Te", "trailers")
 	h.Del("Accept")
+	h.Del(headerStream)
 	if deadline, ok := ctx.Deadline(); ok {
 		h.Set(grpcTimeout, strconv.FormatInt(min(max(time.Until(deadline).Milliseconds(), 1), 99_999_999), 10)+"m")
 	}

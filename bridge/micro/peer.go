@@ -165,14 +165,17 @@ func (p *peer) stranger(status string) error {
 }
 
 // setHeaders sets the headers of a call. Each has an id of its own: servers of go-micro lose a request whose id another one on the same
-// connection has.
+// connection has, for a moment after that one was answered too. They take the id of a stream for it, which a call has as well: its own they look up
+// as Micro-ID, which no header of HTTP is called once it was read, so all calls of a connection would have the same.
 func (p *peer) setHeaders(ctx context.Context, h http.Header, endpoint string) {
 	b := p.bridge
+	id := strconv.FormatUint(b.calls.Add(1), 10)
 	b.setContext(ctx, h)
 	h.Set(headerService, p.record.service)
 	h.Set(headerEndpoint, endpoint)
 	h.Set(headerMethod, endpoint)
-	h.Set(headerID, strconv.FormatUint(b.calls.Add(1), 10))
+	h.Set(headerID, id)
+	h.Set(headerStream, id)
 	h.Set("Content-Type", b.format.contentType)
 	h.Set("Accept", b.format.contentType)
 	h.Set("User-Agent", "") // go-micro takes headers as metadata

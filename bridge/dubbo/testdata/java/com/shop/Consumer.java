@@ -30,7 +30,8 @@ public class Consumer {
         }
         reference.setVersion("1.0.0");
         reference.setGroup(group);
-        reference.setUrl(url);
+        // A lost connection is made anew as often as both say, which is once a minute as they come.
+        reference.setUrl(url + "?heartbeat=5000&dubbo.application.least-reconnect-duration=1000");
         reference.setTimeout(20000);
         reference.setRetries(0);
         return reference.get();
@@ -118,6 +119,7 @@ public class Consumer {
                 if (tries == 0) {
                     System.out.println("failed");
                 }
+                Thread.sleep(20);
             }
         }
         System.exit(0);
