@@ -35,7 +35,7 @@ func (c *tripleCall) callJSON() ([]byte, error) {
 		return nil, &statusError{http.StatusMethodNotAllowed, "want POST"}
 	}
 	if kind := c.r.Header.Get("Content-Type"); kind != "" {
-		if name, _, err := mime.ParseMediaType(kind); err != nil || name != "application/json" && !strings.HasSuffix(name, "+json") {
+		if name, _, err := mime.ParseMediaType(kind); err != nil || name != "application/json" && !strings.HasSuffix(name, "+json") || strings.HasPrefix(name, "application/grpc") {
 			return nil, &statusError{http.StatusUnsupportedMediaType, fmt.Sprintf("the content type %.100q is not spoken: want application/json", kind)}
 		}
 	}

@@ -154,7 +154,11 @@ func (t *tripleServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func isGRPC(contentType string) bool { return strings.HasPrefix(contentType, "application/grpc") }
+// isGRPC reports whether a message is in the framing of gRPC, and in binary: gRPC of JSON, and that of web pages, are not spoken.
+func isGRPC(contentType string) bool {
+	name, _, _ := strings.Cut(contentType, ";")
+	return name == "application/grpc" || name == "application/grpc+proto"
+}
 
 // mapping finds an interface. A caller that names no version means 1.0.0, as Java has it, or if it names no group either, any.
 func (t *tripleServer) mapping(name string, h http.Header) *Mapping {
