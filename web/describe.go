@@ -66,7 +66,7 @@ func (s *server) apiInfo() api.API {
 	cfg := s.settings
 	frame := api.API{Title: cfg.title, Version: cfg.version, Description: cfg.description, Batch: batchPath, Schemes: s.schemes(&cfg.root)}
 	if frame.Title == "" {
-		frame.Title, frame.Version = s.title(), "0"
+		frame.Title, frame.Version = s.title(), api.NoVersion
 	}
 	if patterns := cfg.eventPatterns(noRole); patterns != nil {
 		frame.Events = &api.Events{Path: eventsPath, Patterns: patterns}

@@ -52,6 +52,7 @@ func TestBothEnginesAnswerAlike(t *testing.T) {
 		"a panic":                {"POST /shop/panic", "", `{}`},
 		"a limit":                {"POST /shop/busy", "", `{}`},
 		"a short time":           {"POST /shop/hello", "X-Request-Timeout: soon\r\n", `{"name":"Ada"}`},
+		"an empty time":          {"POST /shop/hello", "X-Request-Timeout: \r\n", `{"name":"Ada"}`},
 		"another type":           {"POST /shop/hello", "Content-Type: text/plain\r\n", `{"name":"Ada"}`},
 		"another site's page":    {"POST /shop/hello", "Sec-Fetch-Site: cross-site\r\n", `{"name":"Ada"}`},
 		"a site that may":        {"POST /shop/hello", "Sec-Fetch-Site: cross-site\r\nOrigin: https://app.example\r\n", `{"name":"Ada"}`},

@@ -80,10 +80,10 @@ func visible(s string) bool {
 // timeout returns how long the client waits: X-Request-Timeout as a Go duration ("500ms") or a number of seconds ("2.5"),
 // bounded by limit.
 func timeout(h *exchange.Header, limit time.Duration) (time.Duration, error) {
-	text := h.Get(timeoutHeader)
-	if text == "" {
+	if !h.Has(timeoutHeader) {
 		return limit, nil
 	}
+	text := h.Get(timeoutHeader)
 	d, err := time.ParseDuration(text)
 	if err != nil {
 		if d, err = time.ParseDuration(text + "s"); err != nil {

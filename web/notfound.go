@@ -13,7 +13,7 @@ import (
 // noTarget answers a request whose path, or whose method for the path, has no target.
 func (rc *requestContext) noTarget() {
 	methods := rc.tables.get().allowed(rc.Path, rc.isOperator(rc.Exchange))
-	if rc.ownPages[rc.Path] != nil {
+	if rc.ownPages[rc.Path] != nil || rc.Path == eventsPath && len(rc.settings.events) > 0 {
 		methods = append(methods, http.MethodGet)
 	}
 	if methods == nil {

@@ -27,6 +27,9 @@ func (rc *requestContext) streamCall(r *http.Request) (call httpstream.Call, err
 	if err != nil {
 		return call, err
 	}
+	if _, err := timeout(&rc.Header, rc.to.limit); err != nil { // a stream has no such limit, but what nobody can read is a mistake here too
+		return call, err
+	}
 	ctx := sabir.WithRequestID(r.Context(), rc.ID)
 	for key, value := range pairs {
 		ctx = sabir.WithMetadata(ctx, key, value)

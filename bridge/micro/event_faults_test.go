@@ -85,7 +85,7 @@ func TestAFloodOfEventsTakesNoMoreThanItsBounds(t *testing.T) {
 		<-release
 		return nil
 	})
-	events := make(chan got, 10)
+	events := make(chan got, 10_000)
 	node(t, []sabir.Servable{s, listener("mail", events, "order.paid")}, micro.WithBroker(&nats.Broker{Address: server.URL()}), micro.Expose("audit.*", "mail.*"))
 	conn, err := natsgo.Connect(server.URL())
 	if err != nil {

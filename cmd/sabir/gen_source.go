@@ -171,7 +171,7 @@ func (c *cli) describeCluster(ctx context.Context) (api.API, error) {
 	}
 	defer g.Close()
 	var failed error
-	frame := api.API{Title: "cluster", Version: "0", Actions: []api.Action{}}
+	frame := api.API{Title: "cluster", Version: api.NoVersion, Actions: []api.Action{}}
 	described, err := api.Of(frame, g.node.Actions(), api.Sources{
 		Place: func(a *sabir.Action, _ *api.Action) bool {
 			return a.Public() && !hidden(a.Service, false)

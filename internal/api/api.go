@@ -5,6 +5,7 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/schema"
@@ -24,6 +25,17 @@ type API struct {
 	Batch       string                    `json:"batch,omitempty"`   // path of batches; "" where there are none
 	Events      *Events                   `json:"events,omitempty"`  // nil where none can be listened to
 	Messages    []Message                 `json:"messages,omitzero"` // nil where events and channels are not described, as over HTTP
+}
+
+// NoVersion is the version of an API that was given none: OpenAPI demands one.
+const NoVersion = "0"
+
+// Heading is the title and the version for people, without [NoVersion], which would tell them nothing.
+func (a API) Heading() string {
+	if a.Version == NoVersion {
+		return a.Title
+	}
+	return strings.TrimSpace(a.Title + " " + a.Version)
 }
 
 // Action is one public action.

@@ -141,21 +141,21 @@ func elsewhere(t *testing.T, s *suite) {
 	}
 	c.kill(a)
 	// What was sent before the loss shows may be lost with the link: the first call over each link to a is. Those after it are not.
-	failed := 0
+	failed, last := 0, error(nil)
 	for i := range 100 {
 		out, err := sabir.Call[string](brief(t), near, "svc.it", 1)
 		switch {
 		case err == nil && out != "svc on "+b.ID():
 			t.Errorf("call %d: %s", i, out)
 		case err != nil:
-			failed++
+			failed, last = failed+1, err
 			if !errors.Is(err, sabir.ErrLinkLost) {
 				t.Errorf("call %d: %v", i, err)
 			}
 		}
 	}
 	if links := max(s.Connections, 1); failed > links {
-		t.Errorf("%d calls failed, one after the other, over %d links", failed, links)
+		t.Errorf("%d calls failed, one after the other, over %d links, the last with: %v", failed, links, last)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // form is the format of a response.
@@ -23,16 +25,13 @@ var formTypes = [...]string{sse: "text/event-stream", ndjson: "application/x-ndj
 
 // responseForm chooses by the Accept header (RFC 9110, section 12.5.1). A caller that names none of the forms gets the
 // usual one, whatever else it names: there is nothing better to give it.
-func responseForm(accept []string, bytes bool) form {
-	chosen, quality := ndjson, 0.0
-	if bytes {
-		chosen = octets
-	}
+func responseForm(accept []string, usual form) form {
+	chosen, quality := usual, 0.0
 	for _, line := range accept {
 		for part := range strings.SplitSeq(line, ",") {
 			kind, parameters, _ := strings.Cut(part, ";")
 			f, ok := formOf(strings.ToLower(strings.TrimSpace(kind)))
-			if !ok || f == octets && !bytes {
+			if !ok || f == octets && usual != octets {
 				continue
 			}
 			if q := qualityOf(parameters); q > quality || q == quality && q > 0 && f < chosen {
@@ -41,6 +40,18 @@ func responseForm(accept []string, bytes bool) form {
 		}
 	}
 	return chosen
+}
+
+// usualForm is the form of answers to callers that ask for none: bytes as they are, the only value of a client stream as one
+// document, and the values of any other stream in lines.
+func (x *session) usualForm() form {
+	switch {
+	case x.bytesOut:
+		return octets
+	case x.call.Action != nil && x.call.Action.Shape == introspect.ClientStream:
+		return single
+	}
+	return ndjson
 }
 
 func formOf(kind string) (form, bool) {
@@ -86,7 +97,7 @@ func uploads(r *http.Request) bool {
 // asksForBytes reports whether the caller wants bytes rather than any of the other forms.
 func asksForBytes(r *http.Request) bool {
 	accept := r.Header["Accept"]
-	return strings.Contains(strings.ToLower(strings.Join(accept, ",")), formTypes[octets]) && responseForm(accept, true) == octets
+	return strings.Contains(strings.ToLower(strings.Join(accept, ",")), formTypes[octets]) && responseForm(accept, octets) == octets
 }
 
 // mediaType is the body's, without parameters; "" for none or one that cannot be read.

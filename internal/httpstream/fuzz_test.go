@@ -223,16 +223,17 @@ func TestOverlap(t *testing.T) {
 func TestAnswerForm(t *testing.T) {
 	for _, test := range []struct {
 		accept string
-		bytes  bool
+		usual  form
 		want   form
 	}{
-		{"", false, ndjson}, {"", true, octets}, {"*/*", true, octets}, {"text/event-stream", false, sse},
-		{"application/x-ndjson;q=0.5, text/event-stream;q=0.4", false, ndjson}, {"text/event-stream;q=0", false, ndjson},
-		{"text/event-stream;q=x", false, ndjson}, {"TEXT/EVENT-STREAM ; Q=0.1", false, sse}, {"application/octet-stream", false, ndjson},
-		{"application/octet-stream, application/json;q=0.9", true, octets}, {"application/ndjson", true, ndjson}, {"application/json, */*", false, single},
+		{"", ndjson, ndjson}, {"", octets, octets}, {"*/*", octets, octets}, {"text/event-stream", ndjson, sse},
+		{"application/x-ndjson;q=0.5, text/event-stream;q=0.4", ndjson, ndjson}, {"text/event-stream;q=0", ndjson, ndjson},
+		{"text/event-stream;q=x", ndjson, ndjson}, {"TEXT/EVENT-STREAM ; Q=0.1", ndjson, sse}, {"application/octet-stream", ndjson, ndjson},
+		{"application/octet-stream, application/json;q=0.9", octets, octets}, {"application/ndjson", octets, ndjson}, {"application/json, */*", ndjson, single},
+		{"*/*", single, single}, {"application/x-ndjson", single, ndjson}, {"application/octet-stream", single, single},
 	} {
-		if got := responseForm([]string{test.accept}, test.bytes); got != test.want {
-			t.Errorf("%q, %v: %d, want %d", test.accept, test.bytes, got, test.want)
+		if got := responseForm([]string{test.accept}, test.usual); got != test.want {
+			t.Errorf("%q, %d: %d, want %d", test.accept, test.usual, got, test.want)
 		}
 	}
 }

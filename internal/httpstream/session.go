@@ -78,7 +78,7 @@ var errGone = errors.New("the caller has gone")
 // serve finds the form of the answer and runs the session.
 func (x *session) serve(run func() error, runWebSocket func() error) {
 	upgrade := isUpgrade(x.r)
-	x.form = responseForm(x.r.Header["Accept"], x.bytesOut)
+	x.form = responseForm(x.r.Header["Accept"], x.usualForm())
 	x.live = upgrade || x.call.Action == nil || (x.form == sse || x.form == ndjson) && !uploads(x.r)
 	if err := x.streams.begin(x); err != nil {
 		x.refuse(err)

@@ -127,7 +127,7 @@ func (f *file) serviceNames() []string {
 
 func (f *file) head() {
 	b := &f.out
-	comment(b, "", f.api.Title+" "+f.api.Version)
+	comment(b, "", f.api.Heading())
 	comment(b, "", f.api.Description)
 	b.WriteString("//\n")
 	comment(b, "", "Made from Go types; changes here are lost. Fields have the numbers of their protobuf tags, or those after that of the "+

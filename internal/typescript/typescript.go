@@ -132,7 +132,7 @@ func (m *module) title() string {
 	if m.api.Title == "" {
 		return "this API"
 	}
-	return strings.TrimSpace(m.api.Title + " " + m.api.Version)
+	return m.api.Heading()
 }
 
 func (m *module) header() {

@@ -1,0 +1,70 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+)
+
+func startStreams(t *testing.T) (node *sabir.Node, base string) {
+	t.Helper()
+	s := sabir.NewService("sums")
+	sabir.HandleStream(s, "total", func(_ context.Context, stream *sabir.Stream[int, int]) error {
+		total := 0
+		for {
+			n, err := stream.Recv()
+			if errors.Is(err, io.EOF) {
+				return stream.Send(total)
+			}
+			if err != nil {
+				return err
+			}
+			total += n
+		}
+	}, sabir.ClientStream())
+	node = start(t, sabir.Serve(s), sabir.HTTP("127.0.0.1:0", Events("sums.*")))
+	return node, "http://" + node.HTTPAddr()
+}
+
+// As the OpenAPI document says: it has one value, so there are no lines of them.
+func TestAClientStreamAnswersWithJSONWhereNoFormIsAskedFor(t *testing.T) {
+	_, base := startStreams(t)
+	for accept, want := range map[string]string{"": "application/json", "*/*": "application/json", "application/x-ndjson": "application/x-ndjson"} {
+		var headers []string
+		if accept != "" {
+			headers = []string{"Accept: " + accept}
+		}
+		got := ask(t, "POST", base+"/sums/total", "6", headers...)
+		if kind := got.header.Get("Content-Type"); got.status != 200 || kind != want {
+			t.Errorf("for Accept %q: %d, %s: %s", accept, got.status, kind, got.body)
+		}
+	}
+}
+
+func TestATimeLimitThatCannotBeReadIsRefused(t *testing.T) {
+	shopNode, _ := startShop(t)
+	streams, _ := startStreams(t)
+	for _, limit := range []string{"", "soon", "-1", "0"} {
+		for node, path := range map[*sabir.Node]string{shopNode: "/shop/hello", streams: "/sums/total"} {
+			body := map[string]string{"/shop/hello": `{"name":"Ada"}`, "/sums/total": "1"}[path]
+			r, text := exchangeRaw(t, node, fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX-Request-Timeout: %s\r\nContent-Length: %d\r\n\r\n%s",
+				path, limit, len(body), body))
+			if r.StatusCode != 400 {
+				t.Errorf("%s with %q: %d %s", path, limit, r.StatusCode, text)
+			}
+		}
+	}
+}
+
+func TestTheAddressOfEventsNamesItsMethodToOthers(t *testing.T) {
+	_, base := startStreams(t)
+	got := ask(t, "TRACE", base+"/events", "")
+	if got.status != 405 || !strings.Contains(got.header.Get("Allow"), "GET") {
+		t.Errorf("%d, Allow %q: %s", got.status, got.header.Get("Allow"), got.body)
+	}
+}
