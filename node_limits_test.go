@@ -30,7 +30,7 @@ func TestANodeThatRunsTakesAnotherTimeToStop(t *testing.T) {
 	}
 }
 
-func TestTwoNodesOfAProcessThatHaveNoNamesCanJoinOneCluster(t *testing.T) {
+func TestTwoNodesOfAProcessThatWereGivenNoNamesHaveDifferentOnes(t *testing.T) {
 	first, second := sabir.NewNode(), sabir.NewNode()
 	if first.ID() == "" || first.ID() == second.ID() {
 		t.Errorf("%q and %q", first.ID(), second.ID())

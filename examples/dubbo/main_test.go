@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"net"
 	"os"
 	"os/exec"
@@ -29,11 +28,11 @@ func TestTheTwoCommandsAreOneShop(t *testing.T) {
 		}
 	}
 	orders, stock := freeAddress(t), freeAddress(t)
-	run(t, exec.Command(filepath.Join(dir, "orders"), "-at", "dubbo://"+orders, "-stock", "dubbo://"+stock))
+	brokers.Run(t, exec.Command(filepath.Join(dir, "orders"), "-at", "dubbo://"+orders, "-stock", "dubbo://"+stock))
 	shop := exec.Command(java, "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Djdk.net.hosts.file="+absolute(t, "java/hosts"),
 		"-cp", path+string(os.PathListSeparator)+dir, "com.shop.Shop", port(t, orders), port(t, stock))
 	shop.Dir, shop.Env = dir, append(os.Environ(), "HOME="+dir)
-	lines := run(t, shop)
+	lines := brokers.Run(t, shop)
 	for _, want := range []string{"started", "3 of tea, 7 left", "refused: not enough tea"} {
 		got, err := lines.ReadString('\n')
 		if got = strings.TrimSpace(got); err != nil || got != want {
@@ -67,22 +66,4 @@ func absolute(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return whole
-}
-
-// run starts a command that is ended with the test.
-func run(t *testing.T, command *exec.Cmd) *bufio.Reader {
-	t.Helper()
-	command.Stderr = t.Output()
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		command.Process.Kill()
-		command.Wait()
-	})
-	return bufio.NewReader(out)
 }

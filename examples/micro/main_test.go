@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,30 +30,12 @@ func TestTheTwoCommandsCallEachOther(t *testing.T) {
 	}
 	id := strconv.Itoa(os.Getpid())
 	names := []string{"-shop=shop" + id, "-greeter=greeting" + id}
-	run(t, exec.Command(here, names...))
-	lines := run(t, exec.Command(there, append(names, "-endpoint=Shop"+id+".Place")...))
+	brokers.Run(t, exec.Command(here, names...))
+	lines := brokers.Run(t, exec.Command(there, append(names, "-endpoint=Shop"+id+".Place")...))
 	if line, err := lines.ReadString('\n'); err != nil || strings.TrimSpace(line) != "Hello, Ada! Your order: tea." {
 		t.Errorf("go-micro's client got %q, %v", line, err)
 	}
 	if line, err := lines.ReadString('\n'); err != nil || strings.TrimSpace(line) != "an event: an order of tea" {
 		t.Errorf("go-micro's subscriber got %q, %v", line, err)
 	}
-}
-
-// run starts a command that is ended with the test.
-func run(t *testing.T, command *exec.Cmd) *bufio.Reader {
-	t.Helper()
-	command.Stderr = t.Output()
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		command.Process.Kill()
-		command.Wait()
-	})
-	return bufio.NewReader(out)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,10 +23,10 @@ func TestTheTwoCommandsAreOneShop(t *testing.T) {
 	nodejs := filepath.Join(dir, "nodejs")
 	brokers.NodeModules(t, "nodejs", nodejs)
 	namespace := "shop" + strconv.Itoa(os.Getpid())
-	run(t, exec.Command(filepath.Join(dir, "orders"), "-namespace", namespace))
+	brokers.Run(t, exec.Command(filepath.Join(dir, "orders"), "-namespace", namespace))
 	shop := exec.Command(brokers.Program(t, "node", "nodejs"), "shop.js", namespace)
 	shop.Dir = nodejs
-	lines := run(t, shop)
+	lines := brokers.Run(t, shop)
 	var got []string
 	for range 4 {
 		line, err := lines.ReadString('\n')
@@ -41,22 +40,4 @@ func TestTheTwoCommandsAreOneShop(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the shop says %q", got)
 	}
-}
-
-// run starts a command that is ended with the test.
-func run(t *testing.T, command *exec.Cmd) *bufio.Reader {
-	t.Helper()
-	command.Stderr = t.Output()
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		command.Process.Kill()
-		command.Wait()
-	})
-	return bufio.NewReader(out)
 }
