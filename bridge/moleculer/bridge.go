@@ -27,6 +27,7 @@ type bridge struct {
 	broker   transport.Broker
 	mesh     *tcp        // the broker, where nodes meet without one
 	down     atomic.Bool // there is no connection to the broker
+	joined   atomic.Bool // broker is set, and all topics are subscribed to
 
 	ctx     context.Context // ends with the bridge
 	cancel  context.CancelFunc
@@ -177,7 +178,11 @@ func (b *bridge) join(ctx context.Context) error {
 			return err
 		}
 	}
+	b.joined.Store(true)
 	b.greet()
+	if b.mesh != nil {
+		b.mesh.begin()
+	}
 	return nil
 }
 
@@ -282,8 +287,10 @@ func (b *bridge) brokerLost(error) {
 
 func (b *bridge) brokerRestored() {
 	b.down.Store(false)
-	b.peers.touchAll()
-	b.greet()
+	if b.joined.Load() { // join greets otherwise
+		b.peers.touchAll()
+		b.greet()
+	}
 }
 
 // unheard is called for a packet to a node that does not listen any more.

@@ -97,7 +97,7 @@ func peerAddress(text string) (id, address string, err error) {
 	return id, at.Host, nil
 }
 
-// openTCP listens, and looks for other nodes.
+// openTCP listens. What comes is taken from begin on.
 func openTCP(ctx context.Context, b *bridge, address string) (*tcp, error) {
 	at, err := url.Parse(address)
 	if err != nil || at.Path != "" {
@@ -131,12 +131,19 @@ func openTCP(ctx context.Context, b *bridge, address string) (*tcp, error) {
 			m.cancel()
 			return nil, errors.Join(fmt.Errorf("nodes cannot be looked for at %s (moleculer.Discovery): %w", b.discovery, err), listener.Close())
 		}
+	}
+	return m, nil
+}
+
+// begin takes the connections of other nodes, and looks for others, when the bridge has subscribed to all: a node that listened at this address
+// before may have left others that dial it at once.
+func (m *tcp) begin() {
+	if m.announce != nil {
 		m.running.Go(m.announce.receive)
 		m.running.Go(m.announce.send)
 	}
 	m.running.Go(m.accept)
 	m.running.Go(m.gossip)
-	return m, nil
 }
 
 // Addr implements transport.Broker.

@@ -3,7 +3,10 @@ package moleculer_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"strings"
 	"syscall"
@@ -185,6 +188,44 @@ func TestGossipTellsNodesOfEachOther(t *testing.T) {
 		who, err := sabir.Call[string](t.Context(), n, "js.whoami", sabir.Empty{}, sabir.ToNode("two"))
 		return err == nil && who == "two"
 	})
+}
+
+func TestANodeIsDialledWhileItStarts(t *testing.T) {
+	t.Parallel()
+	at := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	other, err := net.Listen("tcp", "127.0.0.1:0") // the node dials back, and greets
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	packet := fmt.Sprintf(`{"ver":"5","sender":"other","host":"127.0.0.1","port":%d,"online":{}}`, portOf("tcp://"+other.Addr().String()))
+	hello := append([]byte{0, 0, 0, 0, byte(6 + len(packet)), 8}, packet...)
+	hello[0] = hello[4] ^ hello[5]
+	greeted := make(chan error, 1)
+	go func() {
+		for t.Context().Err() == nil {
+			c, err := net.Dial("tcp", at)
+			if err != nil {
+				continue // the node does not listen yet
+			}
+			defer c.Close()
+			if _, err = c.Write(hello); err != nil {
+				greeted <- err
+				return
+			}
+			back, err := other.Accept()
+			if err == nil {
+				_, err = io.ReadFull(back, make([]byte, len(hello)))
+				err = errors.Join(err, back.Close())
+			}
+			greeted <- err
+			return
+		}
+	}()
+	n := sabir.NewNode(sabir.NodeID("go"), sabir.Logger(slog.New(slog.DiscardHandler)), moleculer.Bridge(moleculer.At("tcp://"+at), moleculer.Discovery("")))
+	if err := errors.Join(n.Start(t.Context()), <-greeted, n.Stop(t.Context())); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestNodesFindEachOtherByUDP(t *testing.T) {
