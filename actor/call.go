@@ -18,8 +18,8 @@ import (
 // Where the state of the process is known, Ask has both types checked by the compiler.
 //
 // It waits until ctx ends, or for CallTimeout where ctx has no deadline. The process does not handle a call that it has not begun by
-// then; the answer to one that it has is lost. While a process waits in a call it handles nothing else, and others are not held up. The
-// error is the handler's own, or
+// then; the answer to one that it has is lost. While a process waits in a call it handles nothing else, and others are not held up; one
+// that calls itself gets ErrCallTimeout at once. The error is the handler's own, or
 //
 //   - ErrNoProcess when the process is not there or ended before it answered, ErrNoConnection when its node is not reached
 //     or was lost;
@@ -30,6 +30,9 @@ func Call[Out, In any, A Address](ctx context.Context, from Sender, to A, in In)
 	pid, err := resolve(s, to)
 	if err != nil {
 		return zero, err
+	}
+	if p != nil && p.pid == pid {
+		return zero, fmt.Errorf("%w: %s calls itself, and handles nothing while it waits", ErrCallTimeout, pid)
 	}
 	w, turn := newWaiter[Out](s)
 	c := messagesOf[In]().call(in, Request{to: w, turn: turn})

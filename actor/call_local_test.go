@@ -3,6 +3,7 @@ package actor
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,6 +93,23 @@ func TestAnAnswerThatComesTooLateIsLostAndNotTakenForAnothers(t *testing.T) {
 			}})
 			if got != "own" || err != nil {
 				t.Fatal(got, err)
+			}
+		}
+	})
+}
+
+func TestAProcessThatCallsItselfIsNotHeldUp(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		pid := spawn(t, s, hooks{}, Named("self"))
+		for what, call := range map[string]func(p *Process) (any, error){
+			"by PID":  func(p *Process) (any, error) { return Call[any](p.Context(), p, p.PID(), ask{}) },
+			"by name": func(p *Process) (any, error) { return Call[any](p.Context(), p, Name{Name: "self"}, ask{}) },
+		} {
+			started := time.Now()
+			_, err := Call[any](t.Context(), s, pid, ask{call})
+			wantError(t, err, ErrCallTimeout)
+			if waited := time.Since(started); waited != 0 || !strings.Contains(err.Error(), "calls itself") {
+				t.Errorf("%s, after %s: %v", what, waited, err)
 			}
 		}
 	})

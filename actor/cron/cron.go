@@ -13,10 +13,14 @@
 // # Times
 //
 // An expression has five fields, minute, hour, day of the month, month and day of the week, or six with seconds before them, or
-// is one of @yearly, @monthly, @weekly, @daily, @hourly and @every 90s. It is in UTC where neither the job's Location nor CRON_TZ=
-// before the fields sets another. Where a location moves its clocks forward, what falls into the hour that is left out happens
-// an hour later by that clock; where it moves them back, what falls into the hour that comes twice happens the first time only,
-// but for expressions that name all hours: they go on (as cron(8) of Vixie's cron does).
+// is one of @yearly, @monthly, @weekly, @daily, @hourly and @every 90s. Where both days are restricted, either will do, as in
+// crontab(5): "0 0 1,15 * MON" is the first, the 15th and each Monday. An expression whose date never comes, such as 30
+// February, is refused.
+//
+// It is in UTC where neither the job's Location nor CRON_TZ= before the fields sets another. Where a location moves its clocks
+// forward, what falls into the hour that is left out happens an hour later by that clock; where it moves them back, what falls
+// into the hour that comes twice happens the first time only, but for expressions that name all hours: they go on (as cron(8)
+// of Vixie's cron does).
 package cron
 
 import (

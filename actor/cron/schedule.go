@@ -17,7 +17,9 @@ type schedule interface {
 // maxSpec bounds expressions, in bytes.
 const maxSpec = 1000
 
-var expressions = parser.MustNewParser(parser.SecondOptional | parser.Minute | parser.Hour | parser.Dom | parser.Month | parser.Dow | parser.Descriptor)
+// expressions reads them as crontab(5) has it: where both the day of the month and the day of the week are restricted, either will do.
+// The parser's own default is that both must match, which no other cron does.
+var expressions = parser.MustNewParser(parser.SecondOptional | parser.Minute | parser.Hour | parser.Dom | parser.Month | parser.Dow | parser.DowOrDom | parser.Descriptor)
 
 // parse reads an expression.
 func parse(spec string, location *time.Location) (schedule, error) {
@@ -37,6 +39,9 @@ func parse(spec string, location *time.Location) (schedule, error) {
 	}
 	if !strings.Contains(spec, "TZ=") {
 		fields.Location = location
+	}
+	if fields.Next(time.Now()).IsZero() {
+		return nil, fmt.Errorf("cron: the expression %q names a date that never comes, such as 30 February", spec)
 	}
 	return wallClock{fields}, nil
 }

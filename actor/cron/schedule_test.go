@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -19,7 +20,7 @@ func in(t testing.TB, zone, text string) time.Time {
 	return at.In(location)
 }
 
-func TestClocksThatAreMoved(t *testing.T) {
+func TestTimesOfExpressions(t *testing.T) {
 	const newYork, berlin = "America/New_York", "Europe/Berlin"
 	for name, c := range map[string]struct {
 		zone, spec, from string
@@ -35,6 +36,9 @@ func TestClocksThatAreMoved(t *testing.T) {
 			[]string{"2026-10-25 02:30 +0200", "2026-10-26 02:30 +0100"}},
 		"an hour that comes twice, all hours": {newYork, "0 * * * *", "2026-11-01 00:30 -0400",
 			[]string{"2026-11-01 01:00 -0400", "2026-11-01 01:00 -0500", "2026-11-01 02:00 -0500"}},
+		"a day of the month or of the week": {berlin, "0 6 1,15 * MON", "2026-11-13 12:00 +0100",
+			[]string{"2026-11-15 06:00 +0100", "2026-11-16 06:00 +0100", "2026-11-23 06:00 +0100", "2026-11-30 06:00 +0100", "2026-12-01 06:00 +0100"}},
+		"a day of the week of any month": {berlin, "0 6 * * 7", "2026-11-13 12:00 +0100", []string{"2026-11-15 06:00 +0100", "2026-11-22 06:00 +0100"}},
 		"after the hour that comes twice": {newYork, "0 2 * * SAT", "2026-10-31 02:00 -0400",
 			[]string{"2026-11-07 02:00 -0500"}},
 	} {
@@ -50,6 +54,16 @@ func TestClocksThatAreMoved(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAnExpressionThatNeverComesTrueIsRefused(t *testing.T) {
+	for spec, comes := range map[string]bool{
+		"0 0 30 2 *": false, "0 0 31 2,4,6 *": false, "0 0 29 2 *": true, "0 0 31 4 MON": true, "0 0 31 * *": true,
+	} {
+		if _, err := parse(spec, nil); (err == nil) != comes || err != nil && !strings.Contains(err.Error(), "never comes") {
+			t.Errorf("%q: %v", spec, err)
+		}
 	}
 }
 
