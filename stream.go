@@ -60,8 +60,8 @@ func (s *Stream[R, S]) All() iter.Seq2[R, error] {
 }
 
 // HandleStream adds an action that is a stream: fn receives any number of In and sends any number of Out, in any order.
-// The stream ends when fn returns, and the caller's Recv returns fn's error. Each In is checked by its `validate`
-// tags: a bad one ends the stream for both sides. fn runs on a goroutine of its own, and its context ends when the caller
+// The stream ends when fn returns, and the caller's Recv returns fn's error. The io.EOF of Recv, returned as it is, is none: the stream
+// ends with its input. Each In is checked by its `validate` tags: a bad one ends the stream for both sides. fn runs on a goroutine of its own, and its context ends when the caller
 // closes the stream or no longer waits. [ServerStream] and [ClientStream] declare that one value goes one of the ways. HandleStream panics when a node serves s already: it would have no effect.
 func HandleStream[In, Out any](s *Service, name string, fn func(context.Context, *Stream[In, Out]) error, options ...ActionOption) {
 	handleStream(s, &definition{short: name, where: option.Caller(), stream: true}, fn, options)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/introspect"
@@ -15,8 +16,8 @@ import (
 func ServerStream() ActionOption { return shapeOption("ServerStream", introspect.ServerStream) }
 
 // ClientStream declares that a stream takes any number of values and answers with one, as a client stream of gRPC does. A handler that
-// sends a second one, or returns nil without having sent any, has made a mistake, which is an [ErrBadOutput]. It is an option of
-// [HandleStream] and [NewStream].
+// sends a second one, or returns nil without having sent any, has made a mistake, which is an [ErrBadOutput]. One that returns the io.EOF
+// of Recv instead of an answer wanted more values than it got, which is an [ErrBadInput]. It is an option of [HandleStream] and [NewStream].
 func ClientStream() ActionOption { return shapeOption("ClientStream", introspect.ClientStream) }
 
 func shapeOption(name string, shape introspect.Shape) ActionOption {
@@ -27,8 +28,30 @@ func shapeOption(name string, shape introspect.Shape) ActionOption {
 	})
 }
 
-// inShape returns fn with a stream that keeps to the action's shape.
+// untilInputEnds returns fn for which the io.EOF of Recv, returned as it is, is no error: a handler that passes on what Recv returned
+// ends when its input does. An io.EOF that came from elsewhere stays an error.
+func untilInputEnds[In, Out any](fn func(context.Context, *Stream[In, Out]) error) func(context.Context, *Stream[In, Out]) (inputEnded bool, err error) {
+	return func(ctx context.Context, s *Stream[In, Out]) (bool, error) {
+		var received atomic.Bool // handlers may receive in a goroutine that they leave behind
+		watched := *s
+		watched.recv = func() (In, error) {
+			in, err := s.recv()
+			if err == io.EOF {
+				received.Store(true)
+			}
+			return in, err
+		}
+		err := fn(ctx, &watched)
+		if err == io.EOF && received.Load() {
+			return true, nil
+		}
+		return false, err
+	}
+}
+
+// inShape returns fn with a stream that keeps to the action's shape, and that may end with its input.
 func inShape[In, Out any](a *Action, fn func(context.Context, *Stream[In, Out]) error) func(context.Context, *Stream[In, Out]) error {
+	run := untilInputEnds(fn)
 	switch a.Shape {
 	case introspect.ServerStream:
 		return func(ctx context.Context, s *Stream[In, Out]) error {
@@ -43,7 +66,8 @@ func inShape[In, Out any](a *Action, fn func(context.Context, *Stream[In, Out]) 
 				}
 				return in, err
 			}
-			return fn(ctx, &one)
+			_, err := run(ctx, &one)
+			return err
 		}
 	case introspect.ClientStream:
 		return func(ctx context.Context, s *Stream[In, Out]) error {
@@ -56,14 +80,20 @@ func inShape[In, Out any](a *Action, fn func(context.Context, *Stream[In, Out]) 
 				sent = err == nil
 				return err
 			}
-			err := fn(ctx, &one)
+			inputEnded, err := run(ctx, &one)
+			if inputEnded && !sent {
+				return NewError(CodeInvalidArgument, nameBadInput, a.Name+" wants more values than it got")
+			}
 			if err == nil && !sent {
 				err = NewError(CodeInternal, nameBadOutput, a.Name+" answers with one value, and its handler returned without one")
 			}
 			return err
 		}
 	}
-	return fn
+	return func(ctx context.Context, s *Stream[In, Out]) error {
+		_, err := run(ctx, s)
+		return err
+	}
 }
 
 // callerInShape is the caller's end of a stream that keeps to the action's shape.

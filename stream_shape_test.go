@@ -3,6 +3,7 @@ package sabir_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -96,6 +97,57 @@ func TestAClientStreamAnswersWithOneValue(t *testing.T) {
 		}
 		if want == "" && err != io.EOF || want != "" && (!errors.Is(err, sabir.ErrBadOutput) || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%d answers: %v", sum, err)
+		}
+	}
+}
+
+// passedOn opens a stream of the handler, sends no value and returns the error that ends it.
+func passedOn(t *testing.T, handler func(*sabir.Stream[number, number]) error, options ...sabir.ActionOption) error {
+	t.Helper()
+	s := sabir.NewService("s")
+	sabir.HandleStream(s, "stream", func(_ context.Context, st *sabir.Stream[number, number]) error { return handler(st) }, options...)
+	stream, err := sabir.OpenStream[number, number](t.Context(), start(t, sabir.Serve(s)), "s.stream")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	stream.CloseSend()
+	for {
+		if _, err := stream.Recv(); err != nil {
+			return err
+		}
+	}
+}
+
+func TestAHandlerThatReturnsTheEndOfItsInputHasNotFailed(t *testing.T) {
+	passOn := func(st *sabir.Stream[number, number]) error { _, err := st.Recv(); return err }
+	if err := passedOn(t, passOn); err != io.EOF {
+		t.Errorf("a stream both ways: %v", err)
+	}
+	if err := passedOn(t, passOn, sabir.ServerStream()); !errors.Is(err, sabir.ErrBadInput) {
+		t.Errorf("a server stream: %v", err)
+	}
+	if err := passedOn(t, passOn, sabir.ClientStream()); !errors.Is(err, sabir.ErrBadInput) || !strings.Contains(err.Error(), "wants more values than it got") {
+		t.Errorf("a client stream: %v", err)
+	}
+	if err := passedOn(t, func(st *sabir.Stream[number, number]) error {
+		if err := st.Send(number{1}); err != nil {
+			return err
+		}
+		_, err := st.Recv()
+		return err
+	}, sabir.ClientStream()); err != io.EOF {
+		t.Errorf("a client stream that has answered: %v", err)
+	}
+}
+
+func TestAnEndThatIsNotOfTheInputIsTheHandlersError(t *testing.T) {
+	for name, handler := range map[string]func(*sabir.Stream[number, number]) error{
+		"of a file":       func(*sabir.Stream[number, number]) error { return io.EOF },
+		"with more words": func(st *sabir.Stream[number, number]) error { _, err := st.Recv(); return fmt.Errorf("no header: %w", err) },
+	} {
+		if err := passedOn(t, handler); !errors.Is(err, sabir.ErrHandlerFailed) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -88,6 +88,41 @@ func TestAStreamBothWaysAnswersEachValueAndKnowsTheHalfClose(t *testing.T) {
 	}
 }
 
+func TestAnEmptyInputIsNoFaultOfTheServer(t *testing.T) {
+	s := sabir.NewService("first")
+	first := func(_ context.Context, stream *sabir.Stream[text, text]) error {
+		in, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		return stream.Send(in)
+	}
+	sabir.HandleStream(s, "both", first)
+	sabir.HandleStream(s, "server", first, sabir.ServerStream())
+	sabir.HandleStream(s, "client", first, sabir.ClientStream())
+	url, _ := serve(t, []sabir.Servable{s})
+	for _, i := range []int{0, 2} {
+		for method, check := range map[string]func(error){
+			"Both": func(err error) {
+				if !errors.Is(err, io.EOF) {
+					t.Error(err)
+				}
+			},
+			"Server": func(err error) { wantCode(t, err, connect.CodeUnimplemented) }, // as statuscodes.md of gRPC has it
+			"Client": func(err error) { wantCode(t, err, connect.CodeInvalidArgument) },
+		} {
+			options := append([]connect.ClientOption{connect.WithCodec(structs{})}, dialects[i].options...)
+			stream := connect.NewClient[text, text](client(t, false), url+"/first.First/"+method, options...).CallBidiStream(t.Context())
+			if err := stream.CloseRequest(); err != nil {
+				t.Fatal(err)
+			}
+			_, err := stream.Receive()
+			check(err)
+			stream.CloseResponse()
+		}
+	}
+}
+
 func TestAValueThatCannotBeReadEndsTheStream(t *testing.T) {
 	url, _ := serve(t, []sabir.Servable{calc()})
 	stream := caller[text, text](t, dialects[2], url, "Chat", connect.WithCodec(broken{})).CallBidiStream(t.Context())

@@ -70,6 +70,17 @@ func do(t *testing.T, request *http.Request) (int, string) {
 	return response.StatusCode, string(answer)
 }
 
+func TestATimeLimitThatComesTwiceIsRefused(t *testing.T) {
+	url, _ := serve(t, []sabir.Servable{calc()})
+	each(t, func(t *testing.T, d dialect) {
+		request := connect.NewRequest(&sumIn{1, 2})
+		request.Header()["Grpc-Timeout"] = []string{"1S", "2S"}
+		request.Header()["Connect-Timeout-Ms"] = []string{"1000", "2000"}
+		_, err := caller[sumIn, sumOut](t, d, url, "Add").CallUnary(t.Context(), request)
+		wantCode(t, err, connect.CodeInvalidArgument)
+	})
+}
+
 func TestConnectJSONIsTheJSONOfProtocolBuffers(t *testing.T) {
 	url, _ := serve(t, []sabir.Servable{calc()})
 	const sent = `{"big":"9007199254740993","small":7,"bytes":"AAH/","at":"2026-11-25T12:00:00.500Z","took":"1.500s","userName":"Ada","orderId":"o1","tags":{"a":"18446744073709551615"},"any":{"n":[1,"x",null]}}`

@@ -2,11 +2,13 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -58,6 +60,28 @@ func TestACallHasTheTimeItsCallerGivesButNeverMoreThanTheLimit(t *testing.T) {
 		reply, _ := who(t, base, headers...)
 		if took := time.Since(began).Seconds(); reply.Left > limit || reply.Left < limit-took {
 			t.Errorf("%q leaves %v s of a call that took %v s, want just under %v", header, reply.Left, took, limit)
+		}
+	}
+}
+
+// A proxy and the node could each take another of two values.
+func TestAHeaderWithOneValueIsRefusedWhereItComesTwice(t *testing.T) {
+	shopNode, _ := startShop(t)
+	streams, _ := startStreams(t)
+	for _, header := range []string{"Authorization: Bearer a", "content-TYPE: application/json", "Content-Encoding: identity", "X-Request-Timeout: 1s",
+		"Grpc-Timeout: 1S", "Connect-Timeout-Ms: 1000", "Range: bytes=0-1"} {
+		for node, path := range map[*sabir.Node]string{shopNode: "/shop/hello", streams: "/sums/total"} {
+			body := map[string]string{"/shop/hello": `{"name":"Ada"}`, "/sums/total": "1"}[path]
+			for lines, want := range map[int]int{1: 200, 2: 400} {
+				kind := "Content-Type: application/json\r\n"
+				if strings.HasPrefix(header, "content") {
+					kind = ""
+				}
+				r, text := exchangeRaw(t, node, fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\n%s%sContent-Length: %d\r\n\r\n%s", path, kind, strings.Repeat(header+"\r\n", lines), len(body), body))
+				if r.StatusCode != want {
+					t.Errorf("%d of %s to %s: %d %s", lines, header, path, r.StatusCode, text)
+				}
+			}
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (rc *requestContext) run() {
 }
 
 // runBefore runs Before of the filters, in their order, until one fails. It counts them, so that runAfter runs After of these
-// and no others.
+// and no others. What they let pass is then checked for headers that come twice.
 func (rc *requestContext) runBefore() error {
 	rc.Proxies = &rc.server.settings.proxies
 	for rc.ranBefore < len(rc.chain) {
@@ -67,7 +67,7 @@ func (rc *requestContext) runBefore() error {
 			}
 		}
 	}
-	return nil
+	return checkSingle(&rc.Header)
 }
 
 // runAfter runs After of the filters whose Before has run, the innermost first. If one panics, the response becomes an error

@@ -46,6 +46,30 @@ func TestAClientStreamAnswersWithJSONWhereNoFormIsAskedFor(t *testing.T) {
 	}
 }
 
+func TestAnEmptyInputIsNoFaultOfTheServer(t *testing.T) {
+	s := sabir.NewService("first")
+	first := func(_ context.Context, stream *sabir.Stream[int, int]) error {
+		n, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		return stream.Send(n)
+	}
+	sabir.HandleStream(s, "both", first)
+	sabir.HandleStream(s, "server", first, sabir.ServerStream())
+	sabir.HandleStream(s, "client", first, sabir.ClientStream())
+	node := start(t, sabir.Serve(s), sabir.HTTP("127.0.0.1:0"))
+	for name, want := range map[string]int{"both": 200, "server": 400, "client": 400} {
+		got := ask(t, "POST", "http://"+node.HTTPAddr()+"/first/"+name, "")
+		if got.status != want || want == 400 && got.problem(t).Name != "BadInput" {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+		if got := ask(t, "POST", "http://"+node.HTTPAddr()+"/first/"+name, "7"); got.status != 200 || strings.TrimSpace(string(got.body)) != "7" {
+			t.Errorf("%s with a value: %d %s", name, got.status, got.body)
+		}
+	}
+}
+
 func TestATimeLimitThatCannotBeReadIsRefused(t *testing.T) {
 	shopNode, _ := startShop(t)
 	streams, _ := startStreams(t)

@@ -27,6 +27,7 @@ var streamBehaviours = []behaviour{
 	{"streams beside each other do not hold each other up", streamsBeside},
 	{"a server stream takes one value of its caller, and ends the caller's direction with it", streamServer},
 	{"a client stream answers with one value, and a second is its handler's mistake", streamClient},
+	{"a handler that returns the io.EOF of Recv ends its stream without an error", streamEndsWithInput},
 	{"stream values of another shape are matched by their names", streamShapes},
 	{"sending after CloseSend is an error, and after the end of the stream io.EOF", streamSendAfterEnd},
 	{"a call of a stream and a stream of a call are errors that say so", streamMixedUp},
@@ -360,6 +361,42 @@ func streamsBeside(t *testing.T, s *suite) {
 		if out, err := stream.Recv(); err != nil || out != 2*i {
 			t.Errorf("stream %d: %d, %v", i, out, err)
 		}
+	}
+}
+
+func streamEndsWithInput(t *testing.T, s *suite) {
+	passOn := func(_ context.Context, s *sabir.Stream[int, int]) error {
+		for {
+			in, err := s.Recv()
+			if err != nil {
+				return err
+			}
+			if err := s.Send(in); err != nil {
+				return err
+			}
+		}
+	}
+	w := s.threeNodes
+	action, clientStream := remoteStream(t, w, passOn), remoteStream(t, w, passOn, sabir.ClientStream())
+	for _, values := range []int{0, 3} {
+		stream := open[int, int](t, w, action)
+		for i := range values {
+			must(t, stream.Send(i))
+		}
+		stream.CloseSend()
+		received := 0
+		for _, err := range stream.All() {
+			must(t, err)
+			received++
+		}
+		if received != values {
+			t.Fatalf("%d of %d values came back", received, values)
+		}
+	}
+	stream := open[int, int](t, w, clientStream)
+	stream.CloseSend()
+	if _, err := stream.Recv(); !errors.Is(err, sabir.ErrBadInput) {
+		t.Fatalf("a client stream without the value that its answer needs: %v", err)
 	}
 }
 
