@@ -54,8 +54,9 @@ func (n *Node) Start(ctx context.Context) error {
 		defer cancel()
 		return errors.Join(err, n.stopAll(stopCtx))
 	}
-	n.state.Store(int32(StateRunning))
 	n.offers.Store(true)
+	n.awaitPeers()
+	n.state.Store(int32(StateRunning))
 	n.announce()
 	n.watchDependencies()
 	n.log.Debug("node started", "node", n.id, "services", len(n.running))

@@ -18,6 +18,8 @@ const (
 	readyFor = 500 * time.Millisecond
 	// readyLimit is the time that a check may take.
 	readyLimit = time.Second
+	// peersLimit is the time for which a node that has started is not ready since others do not know yet what it offers.
+	peersLimit = 5 * time.Second
 )
 
 // Ready adds a check of what a node or a service needs from outside the process, such as a database:
@@ -107,8 +109,34 @@ func (r *readiness) results(ctx context.Context, n *Node) []introspect.Check {
 	return list
 }
 
+// awaitPeers adds a check that passes once: when the calls of all other nodes go by what this one offers, or when they had their time. So
+// whoever stops another node as soon as this one is ready takes no call its last provider.
+func (n *Node) awaitPeers() {
+	m := n.mesh.Load()
+	if m == nil || n.joins[0].ClientOnly {
+		return
+	}
+	until := time.Now().Add(peersLimit)
+	c := &readyCheck{name: "peers"}
+	c.ask = func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, readyFor)
+		defer cancel()
+		late := m.Unconfirmed(ctx)
+		if late != nil && time.Now().Before(until) {
+			return fmt.Errorf("these nodes do not know yet what this one offers: %s", strings.Join(late, ", "))
+		}
+		if late != nil {
+			n.log.Warn("node is ready, though others have not confirmed that they know what it offers", "node", n.id, "others", late, "waited", peersLimit)
+		}
+		n.readiness.remove(c)
+		return nil
+	}
+	n.readiness.add(c)
+}
+
 // Ready returns nil if calls should be sent to this node, as GET /ready does. The error is [ErrServiceUnavailable] and says what is
-// wrong: the node does not run; services that its own depend on, see [DependsOn], are missing (its Data has their names as a list,
+// wrong: the node does not run; the other nodes of the cluster have not confirmed yet that they know what it offers, for which they have five
+// seconds after its start; services that its own depend on, see [DependsOn], are missing (its Data has their names as a list,
 // "missing"); the node is drained, see [Node.Drain]; or a check of the function [Ready] or of an extension failed (its Data has the names as a list, "checks"). A node that is
 // not ready takes calls all the same, as far as it can.
 func (n *Node) Ready(ctx context.Context) error {

@@ -41,6 +41,7 @@ type setup struct {
 	Seeds      []string
 	Cluster    string
 	Key        string
+	FormerKey  string // accepted too
 	ClientOnly bool
 	Works      bool // offers the service work
 	Sick       bool // work.echo answers with a retryable error at once
@@ -108,7 +109,7 @@ func newHost(s setup) (*host, error) {
 	if s.HTTP {
 		options = append(options, sabir.HTTP(":0"))
 	}
-	join := []cluster.Option{cluster.Zone(s.Zone), cluster.Seeds(s.Seeds...), cluster.Name(cmp.Or(s.Cluster, "faults")), cluster.Key(s.Key)}
+	join := []cluster.Option{cluster.Zone(s.Zone), cluster.Seeds(s.Seeds...), cluster.Name(cmp.Or(s.Cluster, "faults")), cluster.Key(s.Key, s.FormerKey)}
 	if s.ClientOnly {
 		join = append(join, cluster.ClientOnly())
 	}

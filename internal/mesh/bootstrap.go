@@ -58,13 +58,18 @@ func (m *Mesh) connectBus(ctx context.Context) error {
 
 // takeOverAddress waits until the node that listens at the address which all nodes of this machine were given has gone, and
 // then listens there too. New nodes and observers can so find the cluster at that address for as long as one of its nodes
-// runs.
+// runs. It tries as soon as a node leaves: the next process that is given the address would else listen there itself, and know nobody.
 func (m *Mesh) takeOverAddress() {
 	for {
-		sleep(m.ctx, takeOverInterval/2+rand.N(takeOverInterval))
-		if m.ctx.Err() != nil {
+		timer := time.NewTimer(takeOverInterval/2 + rand.N(takeOverInterval))
+		select {
+		case <-timer.C:
+		case <-m.peerLeft:
+		case <-m.ctx.Done():
+			timer.Stop()
 			return
 		}
+		timer.Stop()
 		l, err := transport.Listen(m.ctx, m.config.Address, m.transport)
 		if err != nil {
 			continue // it is taken, as a rule

@@ -171,6 +171,7 @@ func (m *Mesh) updateLoop() {
 		}
 		m.applyCatalogs()
 		m.host.Rebuild(m.registry.View())
+		m.confirmCatalogs()
 		m.mu.Lock()
 		for _, p := range m.peers {
 			if p.hasCatalog {
@@ -216,6 +217,10 @@ func (m *Mesh) takeCatalog(l *wire.Link, c membership.Catalog) error {
 		known = m.registry.View().Catalog(c.Node)
 	}
 	if known != nil && known.Instance == c.Instance && known.Version >= c.Version {
+		if whole { // over a new link: the confirmation of what is known may have been lost with another one
+			p.toConfirm = true
+			wake(m.update)
+		}
 		return nil
 	}
 	if !whole {
@@ -253,7 +258,7 @@ func (m *Mesh) applyCatalogs() {
 		if !p.leaving {
 			m.registry.Set(*p.catalog)
 		}
-		p.catalog, p.hasCatalog = nil, true
+		p.catalog, p.hasCatalog, p.toConfirm = nil, true, true
 	}
 }
 

@@ -113,6 +113,7 @@ func (m *Mesh) removeLink(l *wire.Link, err error) {
 	if !gone {
 		return
 	}
+	wake(m.peerLeft)
 	wake(m.update)
 	if errors.Is(err, wire.ErrClosed) {
 		m.log.Debug("link closed", "node", m.config.Node, "peer", l.Peer().Node)
@@ -132,6 +133,8 @@ func (m *Mesh) GoAway(l *wire.Link) {
 	}
 	p.leaving = true
 	p.SetLinks(nil) // the others report the same soon
+	wake(m.peersChanged)
+	wake(m.peerLeft)
 	m.registry.Remove(p.ID)
 	wake(m.update)
 }
@@ -154,6 +157,8 @@ func (m *Mesh) Post(l *wire.Link, topic uint8, data []byte) {
 		m.receiveCatalog(l, data)
 	case topicCatalogRequest:
 		m.sendRequested(l)
+	case topicCatalogConfirmed:
+		m.confirmed(l, data)
 	case topicGossip:
 		if m.gossip != nil {
 			m.gossip.Packet(l.Peer().Node, slices.Clone(data))
@@ -200,6 +205,7 @@ func (m *Mesh) changed(c membership.Change) {
 // maintain starts dialling a peer that should be linked and is not, and forgets one that is no member and has no link. The
 // caller holds mu.
 func (m *Mesh) maintain(p *Peer) {
+	wake(m.peersChanged)
 	wanted := m.dialAddr(p) != ""
 	switch {
 	case wanted && p.redial == nil:

@@ -59,13 +59,16 @@ type Mesh struct {
 
 	update         chan struct{} // there is something for updateLoop to do
 	catalogChanged chan struct{} // this node's catalog has changed
+	peerLeft       chan struct{} // for takeOverAddress
+	peersChanged   chan struct{} // a peer came, went, or confirmed this node's catalog; one Unconfirmed at a time reads it
 }
 
 // Topics of posts between nodes.
 const (
-	topicCatalog        uint8 = 1 // what the node offers: the JSON of a membership.Catalog
-	topicGossip         uint8 = 2 // a packet of the membership library
-	topicCatalogRequest uint8 = 3 // asks for the whole catalog; empty
+	topicCatalog          uint8 = 1 // what the node offers: the JSON of a membership.Catalog
+	topicGossip           uint8 = 2 // a packet of the membership library
+	topicCatalogRequest   uint8 = 3 // asks for the whole catalog; empty
+	topicCatalogConfirmed uint8 = 4 // the sender's calls go by the receiver's catalog of this version
 )
 
 // New makes a mesh. Its error is of an address that cannot be used.
@@ -75,7 +78,7 @@ func New(host Host, config Config) (*Mesh, error) {
 	}
 	m := &Mesh{host: host, log: config.Log, config: config, registry: membership.NewRegistry(),
 		peers: make(map[string]*Peer), open: make(map[*wire.Link]bool), staticDials: make(map[string]context.CancelFunc),
-		update: make(chan struct{}, 1), catalogChanged: make(chan struct{}, 1)}
+		update: make(chan struct{}, 1), catalogChanged: make(chan struct{}, 1), peerLeft: make(chan struct{}, 1), peersChanged: make(chan struct{}, 1)}
 	m.transport = transport.Config{Keyed: !config.Keys.None(), Secret: config.secret(), TLS: config.TLS, Advertise: config.Advertise,
 		Name: config.Node, PacketSize: config.PacketSize}
 	m.refusals.log, m.refusals.node = config.Log, config.Node

@@ -29,6 +29,8 @@ type Peer struct {
 	hasCatalog bool                // its catalog has come over the links it has now
 	synced     chan struct{}       // closed when it has
 	missed     uint64              // the newest version of its catalog whose difference was of no use: the whole is asked for; 0 for none
+	toConfirm  bool                // it is to be told which version of its catalog this node's calls go by
+	confirmed  uint64              // the version of this node's catalog that the peer's calls go by, as it told over the links it has now
 	requests   int                 // for this node's whole catalog, that the peer has made since one was begun to be sent
 }
 
@@ -88,7 +90,7 @@ func (p *Peer) dropLink(l *wire.Link) {
 
 // resetSync forgets the peer's catalog, so that awaitCatalogs waits for the one that comes over its next link. The caller holds mu.
 func (p *Peer) resetSync() {
-	p.catalog, p.hasCatalog, p.missed = nil, false, 0
+	p.catalog, p.hasCatalog, p.missed, p.toConfirm, p.confirmed = nil, false, 0, false, 0
 	select {
 	case <-p.synced:
 		p.synced = make(chan struct{})
