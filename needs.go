@@ -131,7 +131,8 @@ func (n *Node) awaitNeeds(ctx context.Context, waiting []*Service, changed <-cha
 	reminder := time.NewTimer(needReminder - waited%needReminder)
 	defer reminder.Stop()
 	var limit <-chan time.Time
-	most := n.limits.Load().start
+	limits := n.limits.Load()
+	most := limits.start
 	if starting && most > 0 {
 		timer := time.NewTimer(most - waited)
 		defer timer.Stop()
@@ -139,6 +140,7 @@ func (n *Node) awaitNeeds(ctx context.Context, waiting []*Service, changed <-cha
 	}
 	select {
 	case <-changed:
+	case <-limits.replaced:
 	case <-limit:
 		return n.gaveUp(waiting, fmt.Errorf("StartTimeout, %v, is over", most))
 	case <-ctx.Done():

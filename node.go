@@ -168,8 +168,7 @@ func NewNode(options ...NodeOption) *Node {
 	if n.id == "" {
 		n.id = defaultID()
 	}
-	made := n.made
-	n.limits.Store(&made)
+	n.useLimits(n.made)
 	if n.validator == nil {
 		n.validator = validate.New()
 	}

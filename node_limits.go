@@ -11,6 +11,8 @@ type limits struct {
 	depth int
 	start time.Duration // 0 for none
 	stop  time.Duration
+
+	replaced chan struct{} // closed when others took their place
 }
 
 // limitOption is an option of NewNode that Node.SetLimits takes too.
@@ -42,9 +44,15 @@ func StopTimeout(d time.Duration) NodeOption {
 	return limitOption{"StopTimeout", option.Caller(), func(l *limits) { l.stop = d }}
 }
 
+func (n *Node) useLimits(l limits) {
+	l.replaced = make(chan struct{})
+	if former := n.limits.Swap(&l); former != nil {
+		close(former.replaced)
+	}
+}
+
 // SetLimits gives the node other limits, whatever its state: each of [MaxDepth], [StartTimeout] and [StopTimeout] at most once. One that is left out is again what
-// NewNode was given, or the default. Calls, starts and stops that begin later have the new ones; a start that waits has them 5 seconds later at the
-// latest. Any other option, or one twice, is an error with the name BadOption, and nothing changes then.
+// NewNode was given, or the default. Calls and stops that begin later have the new ones, and a start that waits has them at once. Any other option, or one twice, is an error with the name BadOption, and nothing changes then.
 func (n *Node) SetLimits(options ...NodeOption) error {
 	next := n.made
 	var given option.Given
@@ -58,6 +66,6 @@ func (n *Node) SetLimits(options ...NodeOption) error {
 		}
 		limit.set(&next)
 	}
-	n.limits.Store(&next)
+	n.useLimits(next)
 	return nil
 }

@@ -2,8 +2,11 @@ package config_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -61,6 +64,38 @@ func TestTheLimitsChangeWhileTheNodeRunsAndEndAsTheCodeHasThem(t *testing.T) {
 		if got, err := sabir.Call[int](t.Context(), node, "deep.down", 1); err != nil || got != c.want {
 			t.Errorf("it came to level %d, want %d: %v", got, c.want, err)
 		}
+	}
+}
+
+func TestStartTimeoutEndsTheWaitForNeedsOfANode(t *testing.T) {
+	for name, c := range map[string]struct {
+		text   string
+		change func(*testing.T, *config.Loaded)
+	}{
+		"from the file": {text: "start_timeout: 1ms"},
+		"set while it waits": {change: func(t *testing.T, l *config.Loaded) {
+			if _, err := l.Set(map[string]string{"start_timeout": "1ms"}); err != nil {
+				t.Error(err)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := load(t, config.Config{File: write(t, "sabir.yaml", "log: {level: error}\n"+c.text)})
+			orders := sabir.NewService("orders", sabir.DependsOn(sabir.ServiceName("users")))
+			node := sabir.NewNode(sabir.Serve(orders), l.Option())
+			started := make(chan error)
+			go func() { started <- node.Start(t.Context()) }()
+			if c.change != nil {
+				for !strings.Contains(fmt.Sprint(node.Ready(t.Context())), "no node offers users") {
+					runtime.Gosched()
+				}
+				c.change(t, l)
+			}
+			err := <-started
+			if !errors.Is(err, sabir.ErrServiceUnavailable) || !strings.Contains(err.Error(), "orders depends on users: StartTimeout, 1ms, is over") {
+				t.Errorf("the start ended with %v", err)
+			}
+		})
 	}
 }
 
