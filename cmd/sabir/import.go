@@ -27,20 +27,21 @@ func (c *cli) importCommand() *cobra.Command {
 		Use:     "import <framework> [flags]",
 		GroupID: groupMake,
 		Short:   "Write Go types and contracts for the services of another framework",
-		Long: `Asks the running nodes of another framework what they offer, and writes a Go
-package for it: for programs that call these services, and to write one of them
-anew in Go behind its name.`,
+		Long: `Learns what the services of another framework offer, from its running nodes or from
+its compiled interfaces, and writes a Go package for it: for programs that call these
+services, and to write one of them anew in Go behind its name.`,
 		Example: `  sabir import moleculer nats://127.0.0.1:4222 --namespace shop -o shop/shop.go
-  sabir import moleculer redis://127.0.0.1:6379 --service v2.posts -o posts.go`,
+  sabir import moleculer redis://127.0.0.1:6379 --service v2.posts -o posts.go
+  sabir import dubbo shop-api.jar --interface com.shop.OrderService=orders -o shop/shop.go`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("import needs the framework: moleculer")
+				return usagef("import needs the framework: moleculer or dubbo")
 			}
-			return usagef("import does not know %q: want moleculer", args[0])
+			return usagef("import does not know %q: want moleculer or dubbo", args[0])
 		},
 		RunE: func(*cobra.Command, []string) error { return nil }, // Args has refused
 	}
-	command.AddCommand(c.importMoleculerCommand())
+	command.AddCommand(c.importMoleculerCommand(), c.importDubboCommand())
 	return command
 }
 

@@ -1,0 +1,5 @@
+package com.depot.api;
+
+public class NoneLeftException extends Exception {
+    public NoneLeftException(String message) { super(message); }
+}

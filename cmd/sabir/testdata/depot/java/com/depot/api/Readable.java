@@ -1,0 +1,5 @@
+package com.depot.api;
+
+public interface Readable<T, K> {
+    T read(K key);
+}
