@@ -164,13 +164,10 @@ func (d *discovery) wanted() map[endpointAt][]offering {
 	return wanted
 }
 
-// providersOf are the providers of an interface, by addresses. Where one port speaks both protocols, dubbo:// is spoken; streams need tri://.
+// providersOf are the providers of an interface, by addresses.
 func (d *discovery) providersOf(m *Mapping) map[string]providerURL {
 	at := make(map[string]providerURL)
-	for _, scheme := range []string{schemeDubbo, schemeTriple} {
-		if scheme == schemeDubbo && m.needsTriple() {
-			continue
-		}
+	for _, scheme := range m.schemes() {
 		for _, of := range d.order() {
 			for _, p := range d.lists[of] {
 				if _, has := at[p.address]; !has && p.scheme == scheme && p.key == m.key() && !d.references[p.address] && !d.bridge.isOwn(p.address) {

@@ -53,9 +53,18 @@ func (m *Mapping) problem(format string, arguments ...any) {
 	m.problems = append(m.problems, fmt.Errorf(format, arguments...))
 }
 
-// needsTriple reports whether only tri:// carries what the interface has: streams, or messages of Protocol Buffers.
-func (m *Mapping) needsTriple() bool {
-	return m.protobuf || slices.ContainsFunc(m.methods, func(one *method) bool { return one.stream })
+// schemes are the protocols by which providers of the interface are called, the one first that a port with both is called by. Only tri:// carries messages
+// of Protocol Buffers and streams; providers of dubbo:// offer the other methods.
+func (m *Mapping) schemes() []string {
+	isStream := func(one *method) bool { return one.stream }
+	isCall := func(one *method) bool { return !one.stream }
+	switch {
+	case m.protobuf, !slices.ContainsFunc(m.methods, isCall):
+		return []string{schemeTriple}
+	case slices.ContainsFunc(m.methods, isStream):
+		return []string{schemeTriple, schemeDubbo}
+	}
+	return []string{schemeDubbo, schemeTriple}
 }
 
 // Version is the version of the interface. Default: none, which Dubbo writes as 0.0.0.

@@ -150,6 +150,9 @@ func (p *provider) set(all []offering) {
 			c.offer.Services = append(c.offer.Services, introspect.Service{Name: m.service, Description: m.name})
 		}
 		for _, one := range m.methods {
+			if one.stream && !p.triple {
+				continue // only other providers offer it
+			}
 			c.methods[one.action] = calledMethod{one, namedTimeout(o.params, one.name)}
 			c.offer.Actions = append(c.offer.Actions, introspect.Action{Name: one.action, Service: m.service, Visibility: introspect.ClusterOnly, Stream: one.stream, Shape: one.shape})
 		}

@@ -175,6 +175,38 @@ func TestANodeFindsProvidersOfTripleAndOfBothProtocolsAtOnePort(t *testing.T) {
 	}
 }
 
+func TestCallsOfAnInterfaceWithStreamsGoOverBothProtocols(t *testing.T) {
+	brokers.Long(t)
+	server := brokers.ForTest(t, brokers.ZooKeeper)
+	overDubbo, dubboPort := javaProvider(t, server, "floor-dubbo", "interface", "local", "floor=yes")
+	overTriple, triplePort := javaProvider(t, server, "floor-tri", "interface", "local", "floor=yes", "protocol=tri")
+	overDubbo.until("ready")
+	overTriple.until("ready")
+	node := startAs(t, "caller", dubbo.Bridge(at(server), dubbo.Discover(dubbo.Interface("com.shop.FloorService", "floor",
+		dubbo.Method("who", dubbo.Parameters()), dubbo.Method("watch", dubbo.ServerStream(), dubbo.Parameters("int"))))))
+	seen := make(map[string]bool)
+	eventually(t, "calls of both", func() bool {
+		answer, err := sabir.Call[string](t.Context(), node, "floor.who", sabir.Empty{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[answer] = true
+		return seen[dubboPort] && seen[triplePort]
+	})
+	for range 10 {
+		var got []string
+		for one, err := range sabir.CallStream[string](t.Context(), node, "floor.watch", int32(2)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, one)
+		}
+		if !slices.Equal(got, []string{triplePort, triplePort}) {
+			t.Errorf("the stream is %q, want those of %s", got, triplePort)
+		}
+	}
+}
+
 // discovering starts a node that calls OrderService by a registry.
 func discovering(t *testing.T, server *brokers.Server, options ...dubbo.Option) *sabir.Node {
 	t.Helper()

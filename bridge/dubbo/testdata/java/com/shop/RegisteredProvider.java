@@ -3,13 +3,14 @@ package com.shop;
 import java.util.HashMap;
 import java.util.Map;
 
+import org.apache.dubbo.common.stream.StreamObserver;
 import org.apache.dubbo.config.ApplicationConfig;
 import org.apache.dubbo.config.ProtocolConfig;
 import org.apache.dubbo.config.RegistryConfig;
 import org.apache.dubbo.config.ServiceConfig;
 import org.apache.dubbo.config.bootstrap.DubboBootstrap;
 
-/** Offers OrderService by a registry: its address, the name of the application, the port, the mode of registering, where its metadata is, parameters; that of the name protocol is its own. */
+/** Offers OrderService by a registry: its address, the name of the application, the port, the mode of registering, where its metadata is, parameters; those of the names protocol and floor are its own. */
 public class RegisteredProvider extends Provider {
     private final String name;
 
@@ -37,6 +38,21 @@ public class RegisteredProvider extends Provider {
         RegistryConfig registry = new RegistryConfig(arguments[0]);
         registry.setRegisterMode(arguments[3]);
         DubboBootstrap bootstrap = DubboBootstrap.getInstance();
+        if (parameters.remove("floor") != null) {
+            ServiceConfig<FloorService> floor = new ServiceConfig<>();
+            floor.setInterface(FloorService.class);
+            floor.setRef(new FloorService() {
+                public String who() { return arguments[2]; }
+
+                public void watch(int number, StreamObserver<String> to) {
+                    for (int i = 0; i < number; i++) {
+                        to.onNext(arguments[2]);
+                    }
+                    to.onCompleted();
+                }
+            });
+            bootstrap.service(floor);
+        }
         bootstrap.application(application).registry(registry).protocol(new ProtocolConfig(protocol, Integer.parseInt(arguments[2]))).service(service).start();
         System.out.println("ready");
         while (System.in.read() >= 0) {}
