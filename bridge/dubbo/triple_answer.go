@@ -103,7 +103,7 @@ func isMessage(t reflect.Type) bool {
 func (c *tripleCall) message() (data []byte, done func(), err error) {
 	c.control.SetReadDeadline(time.Now().Add(bodyLimit))
 	held := &c.server.bridge.bodies
-	if data, err = readMessage(c.r.Body, c.r.Header.Get(headerEncoding), held); err == nil {
+	if data, err = readMessage(c.r.Body, c.encoding(), held); err == nil {
 		c.control.SetReadDeadline(time.Time{}) // the call may take longer
 		return data, func() { held.free(len(data)) }, nil
 	}
@@ -338,7 +338,7 @@ func (c *tripleCall) serveStream(action *sabir.Action) error {
 func (c *tripleCall) receive(stream *sabir.Stream[[]byte, []byte]) error {
 	held := &c.server.bridge.bodies
 	for {
-		data, err := readMessage(c.r.Body, c.r.Header.Get(headerEncoding), held)
+		data, err := readMessage(c.r.Body, c.encoding(), held)
 		if err == io.EOF {
 			stream.CloseSend()
 			return nil

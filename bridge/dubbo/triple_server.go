@@ -23,7 +23,7 @@ const (
 	streamGrace = 5 * time.Second
 )
 
-// tripleServer serves Triple at a port: gRPC, and JSON over HTTP.
+// tripleServer serves Triple at a port: gRPC, Connect's protocol, and JSON over HTTP.
 type tripleServer struct {
 	bridge *bridge
 	table  table
@@ -140,8 +140,11 @@ func (t *tripleServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c := &tripleCall{server: t, w: w, r: r, control: http.NewResponseController(w)}
 	serve, refuse := c.serveJSON, c.refuseJSON
-	if isGRPC(r.Header.Get("Content-Type")) {
+	switch kind := r.Header.Get("Content-Type"); {
+	case isGRPC(kind):
 		serve, refuse = c.serveGRPC, c.finish
+	case isConnect(kind):
+		serve, refuse = c.serveConnect, c.endConnect
 	}
 	switch {
 	case !t.bridge.open.Load():
