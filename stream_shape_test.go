@@ -143,8 +143,11 @@ func TestAHandlerThatReturnsTheEndOfItsInputHasNotFailed(t *testing.T) {
 
 func TestAnEndThatIsNotOfTheInputIsTheHandlersError(t *testing.T) {
 	for name, handler := range map[string]func(*sabir.Stream[number, number]) error{
-		"of a file":       func(*sabir.Stream[number, number]) error { return io.EOF },
-		"with more words": func(st *sabir.Stream[number, number]) error { _, err := st.Recv(); return fmt.Errorf("no header: %w", err) },
+		"of a file": func(*sabir.Stream[number, number]) error { return io.EOF },
+		"with more words": func(st *sabir.Stream[number, number]) error {
+			_, err := st.Recv()
+			return fmt.Errorf("no header: %w", err)
+		},
 	} {
 		if err := passedOn(t, handler); !errors.Is(err, sabir.ErrHandlerFailed) {
 			t.Errorf("%s: %v", name, err)

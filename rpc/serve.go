@@ -73,6 +73,8 @@ func (d *dispatcher) Offer(node *sabir.Node, actions []*sabir.Action) map[*sabir
 
 // Refuse implements [protocol.Protocol].
 func (d *dispatcher) Refuse(w http.ResponseWriter, r *http.Request, why *sabir.Error) {
+	w, r, end := withoutText(w, r)
+	defer end()
 	if why.Code == sabir.CodeUnimplemented && why.Name == sabir.ErrActionNotFound.Name {
 		w, why = notFound{w}, sabir.NewError(why.Code, why.Code.String(), why.Message)
 	}
@@ -135,6 +137,8 @@ func (d *dispatcher) handlersFor(limit int64) *handlers {
 
 // Serve implements [protocol.Protocol].
 func (d *dispatcher) Serve(w http.ResponseWriter, r *http.Request, c *protocol.Call) {
+	w, r, end := withoutText(w, r)
+	defer end()
 	if unknown := unknownCompression(r.Header); unknown != "" {
 		if isGRPC(r.Header.Get("Content-Type")) {
 			w.Header().Set("Grpc-Accept-Encoding", "gzip")

@@ -46,6 +46,30 @@ func TestAClientStreamAnswersWithJSONWhereNoFormIsAskedFor(t *testing.T) {
 	}
 }
 
+// What axios and Angular send unless told otherwise takes lines too.
+func TestAServerStreamComesInLinesToWhoTakesJSONAndAnythingElse(t *testing.T) {
+	s := sabir.NewService("sums")
+	sabir.HandleStream(s, "count", func(_ context.Context, stream *sabir.Stream[int, int]) error {
+		if _, err := stream.Recv(); err != nil {
+			return err
+		}
+		for i := range 3 {
+			if err := stream.Send(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, sabir.ServerStream())
+	node := start(t, sabir.Serve(s), sabir.HTTP("127.0.0.1:0"))
+	for accept, want := range map[string]int{"application/json, text/plain, */*": 200, "application/json, */*;q=0.1": 200, "application/*": 200,
+		"application/json": 400, "application/json, */*;q=0": 400} {
+		got := ask(t, "POST", "http://"+node.HTTPAddr()+"/sums/count", "1", "Accept: "+accept)
+		if got.status != want || want == 200 && got.body != "0\n1\n2\n" {
+			t.Errorf("%s: %d %s", accept, got.status, got.body)
+		}
+	}
+}
+
 func TestAnEmptyInputIsNoFaultOfTheServer(t *testing.T) {
 	s := sabir.NewService("first")
 	first := func(_ context.Context, stream *sabir.Stream[int, int]) error {

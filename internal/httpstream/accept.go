@@ -54,6 +54,20 @@ func (x *session) usualForm() form {
 	return ndjson
 }
 
+// takesAny reports whether a caller takes a form that it does not name. axios and Angular say so beside application/json, unless told
+// otherwise.
+func takesAny(accept []string) bool {
+	for _, line := range accept {
+		for part := range strings.SplitSeq(line, ",") {
+			kind, parameters, _ := strings.Cut(part, ";")
+			if kind = strings.TrimSpace(kind); (kind == "*/*" || strings.EqualFold(kind, "application/*")) && qualityOf(parameters) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func formOf(kind string) (form, bool) {
 	if kind == "application/ndjson" {
 		return ndjson, true

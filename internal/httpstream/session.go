@@ -15,6 +15,7 @@ import (
 	"github.com/sabir-go/sabir/internal/filehead"
 	"github.com/sabir-go/sabir/internal/http1"
 	"github.com/sabir-go/sabir/internal/memory"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // session is one stream and the request that opened it.
@@ -78,7 +79,11 @@ var errGone = errors.New("the caller has gone")
 // serve finds the form of the answer and runs the session.
 func (x *session) serve(run func() error, runWebSocket func() error) {
 	upgrade := isUpgrade(x.r)
-	x.form = responseForm(x.r.Header["Accept"], x.usualForm())
+	accept := x.r.Header["Accept"]
+	x.form = responseForm(accept, x.usualForm())
+	if x.form == single && x.call.Action != nil && x.call.Action.Shape == introspect.ServerStream && takesAny(accept) {
+		x.form = x.usualForm() // which holds all values
+	}
 	x.live = upgrade || x.call.Action == nil || (x.form == sse || x.form == ndjson) && !uploads(x.r)
 	if err := x.streams.begin(x); err != nil {
 		x.refuse(err)
