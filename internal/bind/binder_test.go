@@ -78,6 +78,8 @@ func TestTheInputThatARequestWithoutABodyMakes(t *testing.T) {
 		{"unknown parameters", "utm=%zz&page=1&x", nil, `{"id":7,"page":1}`},
 		{"case counts", "Page=1&PAGE=2", nil, `{"id":7}`},
 		{"a list of one", "tag=a", nil, `{"id":7,"tags":["a"]}`},
+		{"a list with brackets", "tag%5B%5D=a&tag[]=b&tag=c", nil, `{"id":7,"tags":["a","b","c"]}`},
+		{"brackets where there is no list", "name[]=a&[]=b&page%5B%5D=1", nil, `{"id":7}`},
 		{"lists of several", "tag=a&years=1&tag=b%2C&years=2&t%61g=", nil, `{"id":7,"tags":["a","b,",""],"years":[1,2]}`},
 		{"a semicolon is no separator", "name=a;page=3", nil, `{"id":7,"name":"a;page=3"}`},
 		{"a header", "", []string{"x-tenant:  north "}, `{"id":7,"tenant":"north"}`},

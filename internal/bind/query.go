@@ -148,18 +148,29 @@ func (b *Binder) place(dst []byte, raw string) (i int, name string, ok bool) {
 		}
 		name = view(decoded)
 	}
+	i = b.named(name)
+	if list, brackets := strings.CutSuffix(name, "[]"); i < 0 && brackets { // as axios, jQuery and PHP write the parts of a list
+		if i = b.named(list); i >= 0 && !b.query[i].List {
+			i = -1
+		}
+	}
+	return i, name, true
+}
+
+// named is the place of a parameter by its name; -1 for none.
+func (b *Binder) named(name string) int {
 	if b.places != nil {
 		if i, known := b.places[name]; known {
-			return i, name, true
+			return i
 		}
-		return -1, name, true
+		return -1
 	}
 	for i := range b.query {
 		if b.query[i].Name == name {
-			return i, name, true
+			return i
 		}
 	}
-	return -1, name, true
+	return -1
 }
 
 func (f *faults) badName(raw string) {
