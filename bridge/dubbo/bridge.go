@@ -51,7 +51,7 @@ func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 	if err := errors.Join(b.problems...); err != nil {
 		return err
 	}
-	if err := b.checkRegistries(); err != nil {
+	if err := errors.Join(b.checkRegistries(), b.checkTLS()); err != nil {
 		return err
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())

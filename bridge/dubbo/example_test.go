@@ -4,6 +4,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/dubbo"
 	"github.com/sabir-go/sabir/bridge/dubbo/zookeeper"
+	"github.com/sabir-go/sabir/transport/tcp"
 )
 
 func ExampleServe() {
@@ -55,6 +56,16 @@ func ExampleServe_both() {
 		dubbo.Serve("dubbo://:20880", dubbo.Interface("com.shop.OrderService", "orders")),
 		dubbo.Serve("tri://:20880", dubbo.Interface("com.shop.OrderService", "orders")))
 	// end
+}
+
+func ExampleTLS() {
+	orders := sabir.NewService("orders")
+	// doc: tls
+	certificates, err := tcp.Certificates("shop.pem", "shop-key.pem", "authority.pem") // of both sides, read anew when they change
+	node := sabir.NewNode(sabir.Serve(orders), dubbo.Bridge(dubbo.TLS(certificates),
+		dubbo.Serve("tri://0.0.0.0:50051", dubbo.Interface("com.shop.OrderService", "orders"))))
+	// end
+	_, _ = node, err
 }
 
 func ExampleAt() {

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 
 	"github.com/sabir-go/sabir/codec/hessian"
@@ -149,8 +148,7 @@ func metadataAddress(i Instance) (at endpointAt, err error) {
 func (b *bridge) ask(ctx context.Context, address, application, revision string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
-	var d net.Dialer
-	raw, err := d.DialContext(ctx, "tcp", address)
+	raw, err := b.dial(ctx, address)
 	if err != nil {
 		return nil, err
 	}

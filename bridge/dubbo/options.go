@@ -2,6 +2,7 @@ package dubbo
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net/url"
 	"time"
@@ -20,7 +21,9 @@ type config struct {
 	registries []registryOf
 	open       bool
 	heartbeat  time.Duration
-	qos        string // address; "" for none
+	qos        string      // address; "" for none
+	tls        *tls.Config // of connections to providers; nil for none
+	serverTLS  *tls.Config
 	problems   []error
 
 	application, advertise, tag string
@@ -36,7 +39,7 @@ type endpoint struct {
 // Serve listens at an address such as "dubbo://:20880" or "tri://:50051" for calls of the interfaces. Where both protocols have one address, its
 // port speaks both. Nothing else can be called: the table of interfaces says
 // which services Dubbo's consumers reach, and only public actions of this node are reached. No host is this machine only; another
-// address needs [Open].
+// address needs [Open], or [TLS] with certificates of consumers.
 func Serve(address string, interfaces ...*Mapping) Option {
 	return func(c *config) { c.serve = append(c.serve, c.endpoint("dubbo.Serve", address, interfaces)) }
 }

@@ -73,15 +73,15 @@ func (b *bridge) addPort(ctx context.Context, ports map[netip.AddrPort]*port, e 
 	return nil
 }
 
-// addressOf returns the address to listen at. One that other machines can reach needs the option Open.
+// addressOf returns the address to listen at. One that other machines can reach needs certificates of consumers, or the option Open.
 func (b *bridge) addressOf(ctx context.Context, at *url.URL) (netip.AddrPort, error) {
 	// Keyed leaves the check to this function, whose error names what can be done.
 	bound, err := transport.ListenAddr(ctx, at, transport.Config{Keyed: true})
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
-	if !bound.Addr().IsLoopback() && !b.config.open {
-		return netip.AddrPort{}, fmt.Errorf("refusing to listen on %s (%s), where other machines could call without proof: add dubbo.Open() where the network restricts "+
+	if !bound.Addr().IsLoopback() && !b.config.open && !b.config.provesCallers() {
+		return netip.AddrPort{}, fmt.Errorf("refusing to listen on %s (%s), where other machines could call without proof: add dubbo.TLS with a ClientAuth of tls.RequireAndVerifyClientCert, dubbo.Open() where the network restricts "+
 			"who reaches it, or leave out the host (\"%s://:%d\") to be reached from this machine only", at, bound, at.Scheme, bound.Port())
 	}
 	return bound, nil
@@ -102,6 +102,7 @@ func (b *bridge) accept(p *port) {
 			}
 			continue
 		}
+		c = b.secured(c)
 		if err := b.serves.add(c); err != nil {
 			b.drops.Note(b.node.Log(), "a connection of a Dubbo consumer was refused", "from", c.RemoteAddr(), "error", err)
 			c.Close()
@@ -116,6 +117,12 @@ const firstLimit = 10 * time.Second
 
 // serveConnection serves a connection by the protocol that it begins with.
 func (b *bridge) serveConnection(c net.Conn, p *port) {
+	if err := handshake(b.ctx, c); err != nil {
+		b.drops.Note(b.node.Log(), "a connection of a Dubbo consumer ended in the handshake of TLS", "from", c.RemoteAddr(), "error", err)
+		b.serves.remove(c)
+		c.Close()
+		return
+	}
 	first := &peeked{Conn: c}
 	isDubbo := p.triple == nil
 	if !isDubbo && p.dubbo != nil {

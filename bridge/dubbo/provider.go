@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -223,8 +222,7 @@ func (p *provider) dial(ctx context.Context) (session, error) {
 	if p.triple {
 		return dialTriple(ctx, p)
 	}
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "tcp", p.address)
+	c, err := p.bridge.dial(ctx, p.address)
 	if err != nil {
 		return nil, err
 	}

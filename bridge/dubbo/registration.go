@@ -116,6 +116,9 @@ func (b *bridge) parametersOf(m *Mapping) map[string]string {
 	if m.group != "" {
 		params["group"] = m.group
 	}
+	if b.config.tls != nil {
+		params[paramTLS] = "true"
+	}
 	for name := range b.parameters {
 		params[name] = b.parameters.Get(name)
 	}

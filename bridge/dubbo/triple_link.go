@@ -60,9 +60,8 @@ func dialTriple(ctx context.Context, p *provider) (session, error) {
 	transport := &http.Transport{Protocols: protocols, DisableCompression: true, MaxResponseHeaderBytes: maxHead,
 		// A provider that is silent while calls wait is asked for a sign of life by a ping.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: min(askAfter, heartbeat), PingTimeout: 3 * heartbeat, WriteByteTimeout: writeLimit},
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			var d net.Dialer
-			c, err := d.DialContext(ctx, network, address)
+		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			c, err := p.bridge.dial(ctx, address)
 			if err != nil {
 				return nil, err
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 
 	"github.com/sabir-go/sabir/codec/hessian"
@@ -32,7 +33,8 @@ func (b *bridge) askTriple(ctx context.Context, address, application, revision s
 	h.Set(headerConsumer, b.applicationName())
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
-	transport := &http.Transport{Protocols: protocols, DisableCompression: true, MaxResponseHeaderBytes: maxHead}
+	transport := &http.Transport{Protocols: protocols, DisableCompression: true, MaxResponseHeaderBytes: maxHead,
+		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) { return b.dial(ctx, address) }}
 	defer transport.CloseIdleConnections()
 	value, err := b.metadataAnswer(transport.RoundTrip(request))
 	if err != nil {

@@ -1,0 +1,101 @@
+package dubbo
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+)
+
+// TLS encrypts all connections of the bridge, in both protocols: those of [Serve], for which it needs a certificate, and those to providers, which must speak
+// TLS too. If ClientAuth is tls.RequireAndVerifyClientCert, consumers prove who they are, and [Serve] needs no [Open]. Java's side is an SslConfig, with
+// ssl-enabled=true as a parameter of the provider; registries get that from here. [QoS] is not encrypted.
+func TLS(with *tls.Config) Option {
+	return func(c *config) {
+		if with == nil {
+			c.problems = append(c.problems, errors.New("dubbo.TLS(nil): want a *tls.Config"))
+			return
+		}
+		c.tls, c.serverTLS = with.Clone(), withProtocols(with)
+	}
+}
+
+// paramTLS says of a provider in a registry that it speaks TLS.
+const paramTLS = "ssl-enabled"
+
+// provesCallers reports whether who calls has shown a certificate.
+func (c *config) provesCallers() bool {
+	return c.tls != nil && c.tls.ClientAuth == tls.RequireAndVerifyClientCert
+}
+
+// checkTLS reports whether the bridge can listen with its certificates.
+func (c *config) checkTLS() error {
+	if c.tls != nil && len(c.serve) > 0 && len(c.tls.Certificates) == 0 && c.tls.GetCertificate == nil && c.tls.GetConfigForClient == nil {
+		return errors.New("dubbo.TLS: to listen it needs a certificate: Certificates or GetCertificate of the tls.Config")
+	}
+	return nil
+}
+
+// offeredProtocols are the names of HTTP's versions for TLS, which Java's consumers offer for dubbo:// too.
+var offeredProtocols = []string{"h2", "http/1.1"}
+
+// withProtocols is a copy of a configuration, and of those that it gives by the client, which takes them.
+func withProtocols(config *tls.Config) *tls.Config {
+	config = config.Clone()
+	config.NextProtos = slices.Clone(offeredProtocols)
+	if byClient := config.GetConfigForClient; byClient != nil {
+		config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			chosen, err := byClient(hello)
+			if chosen != nil {
+				chosen = chosen.Clone()
+				chosen.NextProtos = slices.Clone(offeredProtocols)
+			}
+			return chosen, err
+		}
+	}
+	return config
+}
+
+// secured is a connection that came in, with TLS if the bridge has it.
+func (b *bridge) secured(c net.Conn) net.Conn {
+	if b.serverTLS == nil {
+		return c
+	}
+	return tls.Server(c, b.serverTLS)
+}
+
+// handshake does the handshake of a connection with TLS.
+func handshake(ctx context.Context, c net.Conn) error {
+	over, is := c.(*tls.Conn)
+	if !is {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, firstLimit)
+	defer cancel()
+	return over.HandshakeContext(ctx)
+}
+
+// dial connects to a provider.
+func (b *bridge) dial(ctx context.Context, address string) (net.Conn, error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", address)
+	if err != nil || b.config.tls == nil {
+		return c, err
+	}
+	with := b.config.tls.Clone()
+	with.NextProtos = slices.Clone(offeredProtocols)
+	if with.ServerName == "" {
+		with.ServerName, _, _ = net.SplitHostPort(address)
+	}
+	over := tls.Client(c, with)
+	ctx, cancel := context.WithDeadline(ctx, time.Now().Add(dialLimit))
+	defer cancel()
+	if err := over.HandshakeContext(ctx); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("TLS with %s: %w", address, err)
+	}
+	return over, nil
+}
