@@ -51,8 +51,8 @@ func (c *Contract[In, Out]) CallEach(ctx context.Context, from Caller, in In, op
 		}
 		for range each.targets {
 			a := <-answers
-			told, over := each.take(&a.err)
-			if told && !yield(a.out, a.err) || over {
+			yields, over := each.take(&a.err)
+			if yields && !yield(a.out, a.err) || over {
 				return
 			}
 		}
@@ -117,9 +117,9 @@ type eachTarget struct {
 	only   CallOption
 }
 
-// take counts an answer, and says whether the caller of CallEach is told and whether it was the last. Where no quorum can be had any more,
+// take counts an answer, and says whether the caller of CallEach gets it and whether it was the last. Where no quorum can be had any more,
 // that becomes the error.
-func (g *gathering) take(err *error) (told, over bool) {
+func (g *gathering) take(err *error) (yields, over bool) {
 	switch {
 	case g.quorum == 0:
 		return true, false

@@ -48,8 +48,8 @@ var partOf = map[string]string{
 
 const module = "github.com/sabir-go/sabir"
 
-// room returns the top folder of a package; for a package below internal, the entry of layers that it counts for.
-func room(dir string) string {
+// layer returns the top folder of a package; for a package below internal, the entry of layers that it counts for.
+func layer(dir string) string {
 	top, below, _ := strings.Cut(filepath.ToSlash(dir), "/")
 	if top == "channel" && below != "" {
 		return "channel/engine" // with the engines, which know nothing of nodes; package channel is above the root
@@ -80,9 +80,9 @@ func TestImportsPointDownTheLayers(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		from := room(path.Dir(filepath.ToSlash(file)))
+		from := layer(path.Dir(filepath.ToSlash(file)))
 		if _, known := layers[from]; !known {
-			t.Errorf("%s: the room %s is not in the list of layers", file, from)
+			t.Errorf("%s: the layer %s is not in the list of layers", file, from)
 		}
 		for _, spec := range parsed.Imports {
 			imported, _ := strconv.Unquote(spec.Path.Value)
@@ -93,7 +93,7 @@ func TestImportsPointDownTheLayers(t *testing.T) {
 			checked++
 			to := "."
 			if dir != "" {
-				to = room(strings.TrimPrefix(dir, "/"))
+				to = layer(strings.TrimPrefix(dir, "/"))
 			}
 			if to != from && layers[to] >= layers[from] {
 				t.Errorf("%s imports %s: %s is not below %s", file, imported, to, from)

@@ -36,7 +36,7 @@ func TestCallsForTheFormerSelfOfANodeDoNotGoToTheNewOne(t *testing.T) {
 	m := caller.mesh.Load()
 	anew := m.Peer("a").Link().Peer()
 	var info mesh.Info
-	if err := json.Unmarshal(anew.About, &info); err != nil {
+	if err := json.Unmarshal(anew.NodeInfo, &info); err != nil {
 		t.Fatal(err)
 	}
 	info.Instance++
@@ -44,7 +44,7 @@ func TestCallsForTheFormerSelfOfANodeDoNotGoToTheNewOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	anew.About = text
+	anew.NodeInfo = text
 	conn, silent := net.Pipe()
 	defer silent.Close()
 	go io.Copy(io.Discard, silent) // it is busy with its start
@@ -56,7 +56,7 @@ func TestCallsForTheFormerSelfOfANodeDoNotGoToTheNewOne(t *testing.T) {
 		}
 	}
 	caller.tableLock.Unlock()
-	if p := m.Peer("a"); p == nil || !bytes.Equal(p.Link().Peer().About, text) {
+	if p := m.Peer("a"); p == nil || !bytes.Equal(p.Link().Peer().NodeInfo, text) {
 		t.Errorf("the new one is not linked: %+v", p)
 	}
 }

@@ -55,7 +55,7 @@ func New(config Config) (*Telemetry, error) {
 	if err := errors.Join(err, bad); err != nil {
 		return nil, err
 	}
-	about, err := resource.Merge(resource.Default(), resource.NewSchemaless(config.Resource...))
+	described, err := resource.Merge(resource.Default(), resource.NewSchemaless(config.Resource...))
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}
@@ -64,13 +64,13 @@ func New(config Config) (*Telemetry, error) {
 		t.logs = &logs{slog.New(LogHandler(config.CallLog.Handler())), config.EachCall}
 	}
 	if config.counts() {
-		if err := t.openMetrics(&config, b, about); err != nil {
+		if err := t.openMetrics(&config, b, described); err != nil {
 			return nil, err
 		}
 	}
 	switch {
 	case config.Traces != nil:
-		t.openTraces(&config, about)
+		t.openTraces(&config, described)
 	case config.TracerProvider != nil:
 		t.tracer = &tracer{foreign: config.TracerProvider.Tracer(scope.Name, trace.WithSchemaURL(scope.SchemaURL))}
 	}

@@ -75,8 +75,8 @@ func Carry(carrier Carrier, below net.Conn) *Carried {
 // pump reads ahead from the carrier, for reads with deadlines and to learn of the peer's end.
 func (c *Carried) pump() {
 	for {
-		room := c.waitForSpace()
-		n, err := c.carrier.Read(room)
+		space := c.waitForSpace()
+		n, err := c.carrier.Read(space)
 		c.mu.Lock()
 		if c.closed {
 			c.start, c.end = 0, 0

@@ -194,22 +194,22 @@ func (g *routeGroup) binding() []bind.Option {
 	return nil
 }
 
-// find returns the target of a method and path, or nil, and the values of the path's parameters, appended to room.
-func (t *table) find(method, path string, room []string) (to *target, params []string) {
+// find returns the target of a method and path, or nil, and the values of the path's parameters, appended to buffer.
+func (t *table) find(method, path string, buffer []string) (to *target, params []string) {
 	if method == http.MethodPost {
 		if to = t.calls[path]; to != nil {
-			return to, room
+			return to, buffer
 		}
 		if strings.IndexByte(path, '%') >= 0 && strings.Contains(path, "%24") {
 			// One spelling besides the plain one: shells and libraries like to write /$node as /%24node. Any other encoding,
 			// above all of a slash, would give an action a second address that a proxy in front does not know.
-			return t.calls[strings.ReplaceAll(path, "%24", "$")], room
+			return t.calls[strings.ReplaceAll(path, "%24", "$")], buffer
 		}
 	}
-	if to, params, ok := t.rest.Find(method, path, room); ok {
+	if to, params, ok := t.rest.Find(method, path, buffer); ok {
 		return to, params
 	}
-	return nil, room
+	return nil, buffer
 }
 
 // allowed returns the methods that a path takes from an operator, or from anybody else; nil if there are none.

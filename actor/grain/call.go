@@ -50,7 +50,7 @@ func callHere[Out, In any](ctx context.Context, g *Grains, from actor.Sender, a 
 		var zero Out
 		return zero, err
 	}
-	out, err := actor.Call[Out](ctx, from, a.pid, visit[In]{in: in})
+	out, err := actor.Call[Out](ctx, from, a.pid, grainMessage[In]{in: in})
 	if err != nil && errors.Is(err, actor.ErrNoProcess) {
 		g.directory.dead(a)
 	}
@@ -144,7 +144,7 @@ func sendHere[M any](g *Grains, from actor.Sender, a *activation, message M) err
 		a.unpin()
 		return err
 	}
-	err := actor.SendPriority(from, a.pid, actor.PriorityNormal, visit[M]{in: message})
+	err := actor.SendPriority(from, a.pid, actor.PriorityNormal, grainMessage[M]{in: message})
 	if err != nil {
 		g.directory.dead(a)
 	}

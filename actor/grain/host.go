@@ -227,7 +227,7 @@ func hostCall[In any](h *host, p *actor.Process, r routed[In]) (struct{}, error)
 		if err := a.takes(reflect.TypeFor[In](), true); err != nil {
 			a.unpin()
 			actor.ReplyError(from, held.Request(), err)
-		} else if actor.Redeliver(from, held, a.pid, visit[In]{in: r.Message}) != nil {
+		} else if actor.Redeliver(from, held, a.pid, grainMessage[In]{in: r.Message}) != nil {
 			go g.directory.dead(a) // not here: the shard may be locked
 		}
 	}
@@ -290,7 +290,7 @@ func put[M any](from actor.Sender, held actor.Pending, a *activation, m M, hops 
 	err := a.takes(reflect.TypeFor[M](), false)
 	if err != nil {
 		a.unpin()
-	} else if err = actor.Redeliver(from, held, a.pid, visit[M]{m, hops}); err != nil {
+	} else if err = actor.Redeliver(from, held, a.pid, grainMessage[M]{m, hops}); err != nil {
 		go a.grains.directory.dead(a) // not here: the shard may be locked
 	}
 	if err != nil {

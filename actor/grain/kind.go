@@ -108,13 +108,13 @@ func (k *Kind[S]) served() *kind { return &k.k }
 // Served is a Kind, for Serve.
 type Served interface{ served() *kind }
 
-// visit wraps a message or call to a grain in its mailbox. While it is there, it counts in pins.
-type visit[In any] struct {
+// grainMessage wraps a message or call to a grain in its mailbox. While it is there, it counts in pins.
+type grainMessage[In any] struct {
 	in   In
 	hops uint8
 }
 
-func (visit[In]) counts() {}
+func (grainMessage[In]) counts() {}
 
 // HandlerOption is an option of OnCall.
 type HandlerOption func(*handling)
@@ -153,7 +153,7 @@ func OnCall[S, In, Out any](fn func(*S, *actor.Process, In) (Out, error), option
 		in:    in,
 		calls: true,
 		own: []actor.Handler[S]{
-			actor.OnCall(func(s *S, p *actor.Process, v visit[In]) (Out, error) { return answer(s, p, v.in, true) }),
+			actor.OnCall(func(s *S, p *actor.Process, v grainMessage[In]) (Out, error) { return answer(s, p, v.in, true) }),
 			actor.OnCall(func(s *S, p *actor.Process, in In) (Out, error) { return answer(s, p, in, false) }),
 		},
 		hosts: []hosted{{reflect.TypeFor[routed[In]](), true, actor.OnCall(hostCall[In])}},
@@ -179,7 +179,7 @@ func OnMessage[S, M any](fn func(*S, *actor.Process, M) error) Handler[S] {
 		}
 		return err
 	}
-	pinned := func(s *S, p *actor.Process, v visit[M]) error {
+	pinned := func(s *S, p *actor.Process, v grainMessage[M]) error {
 		st := asStateful(s)
 		a := st.activated()
 		waited := a.failure != nil

@@ -162,10 +162,10 @@ func (c closers) down(d actor.Down) {
 func acceptAll[S any](ctx context.Context, m Meta, l net.Listener, b *actor.Behavior[S, *Conn], o *netOptions) error {
 	var open sync.WaitGroup
 	defer open.Wait()
-	room := make(chan struct{}, o.connections)
+	slots := make(chan struct{}, o.connections)
 	for {
 		select {
-		case room <- struct{}{}:
+		case slots <- struct{}{}:
 		case <-ctx.Done():
 			return nil
 		}
@@ -179,7 +179,7 @@ func acceptAll[S any](ctx context.Context, m Meta, l net.Listener, b *actor.Beha
 		case errors.Is(err, net.ErrClosed):
 			return err
 		case err != nil: // of one connection, or of too many open files
-			<-room
+			<-slots
 			select {
 			case <-time.After(acceptPause):
 			case <-ctx.Done():
@@ -187,7 +187,7 @@ func acceptAll[S any](ctx context.Context, m Meta, l net.Listener, b *actor.Beha
 			continue
 		}
 		open.Go(func() {
-			defer func() { <-room }()
+			defer func() { <-slots }()
 			serve(ctx, m, c, b, o)
 		})
 	}

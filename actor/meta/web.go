@@ -42,7 +42,7 @@ const (
 func MaxBody(bytes int64) WebOption { return func(h *webHandler) { h.maxBody = bytes } }
 
 // Requests bounds how many requests wait for an answer at once: one more is answered with 503. Default: DefaultRequests.
-func Requests(n int) WebOption { return func(h *webHandler) { h.room = make(chan struct{}, n) } }
+func Requests(n int) WebOption { return func(h *webHandler) { h.slots = make(chan struct{}, n) } }
 
 // Handler makes each web request a call to a process, or to a pool of them, with a Request, which it answers with a Response:
 //
@@ -52,7 +52,7 @@ func Requests(n int) WebOption { return func(h *webHandler) { h.room = make(chan
 // actor.CallTimeout where it has no deadline. An error is answered with the HTTP status of its code, see sabir.Code, and its
 // name and message in JSON; for one that is not a *sabir.Error only "internal error" is sent.
 func Handler[A actor.Address](s *actor.System, to A, options ...WebOption) http.Handler {
-	h := &webHandler{maxBody: DefaultMaxBody, room: make(chan struct{}, DefaultRequests)}
+	h := &webHandler{maxBody: DefaultMaxBody, slots: make(chan struct{}, DefaultRequests)}
 	for _, option := range options {
 		option(h)
 	}
@@ -63,13 +63,13 @@ func Handler[A actor.Address](s *actor.System, to A, options ...WebOption) http.
 type webHandler struct {
 	call    func(context.Context, Request) (Response, error)
 	maxBody int64
-	room    chan struct{}
+	slots   chan struct{}
 }
 
 func (h *webHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	select {
-	case h.room <- struct{}{}:
-		defer func() { <-h.room }()
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
 	default:
 		w.Header().Set("Retry-After", "1")
 		refuse(w, http.StatusServiceUnavailable, "Overloaded", "too many requests wait for an answer")

@@ -33,8 +33,9 @@ func (c cleaning) Run() int {
 	return c.tests.Run()
 }
 
-// waitLimit bounds waits for what must come. It is only ever reached where it does not.
-const waitLimit = time.Minute
+// waitLimit bounds waits for what must come, such as the start of three programs of Java on a busy machine, which took more than a minute. It is
+// only ever reached where it does not.
+const waitLimit = 3 * time.Minute
 
 // jars are the libraries of the programs of Java here.
 var jars = maps.Clone(brokers.DubboJars)

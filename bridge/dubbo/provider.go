@@ -40,10 +40,10 @@ type provider struct {
 	tried  chan struct{} // closed once it was tried to connect
 	left   atomic.Int64  // when the registry had it no more, in Unix ns; 0 while it is there
 
-	session atomic.Pointer[session] // nil while there is none
-	offered sync.Mutex
-	silent  bool     // what was offered last
-	told    *catalog // the same; nil for nothing
+	session   atomic.Pointer[session] // nil while there is none
+	offered   sync.Mutex
+	silent    bool     // what was offered last
+	announced *catalog // the same; nil for nothing
 
 	offerings []offering // of the last set
 }
@@ -237,10 +237,10 @@ func (p *provider) announce(silent bool) {
 	defer p.offered.Unlock()
 	c := p.catalog.Load()
 	silent = silent || c.spare
-	if p.told == c && p.silent == silent || p.ctx.Err() != nil || p.left.Load() != 0 {
+	if p.announced == c && p.silent == silent || p.ctx.Err() != nil || p.left.Load() != 0 {
 		return
 	}
-	p.told, p.silent = c, silent
+	p.announced, p.silent = c, silent
 	offer := c.offer
 	offer.Node.Silent = silent
 	if err := p.bridge.node.SetForeign(p, offer); err != nil {

@@ -99,8 +99,8 @@ func (m *tcp) tell() {
 	_, seq := m.bridge.infoMembers()
 	m.mu.Lock()
 	var links []*link
-	if m.told != seq {
-		m.told = seq
+	if m.announced != seq {
+		m.announced = seq
 		for _, n := range m.nodes {
 			if n.linked {
 				links = append(links, n.link)

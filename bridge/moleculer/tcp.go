@@ -30,14 +30,14 @@ type tcp struct {
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
 
-	mu      sync.Mutex
-	nodes   map[string]*tcpNode
-	takes   map[string]func([]byte) // by topic
-	readers map[net.Conn]struct{}
-	cpu     int
-	cpuSeq  int
-	told    int // seq of the INFO that others were given last
-	closed  bool
+	mu        sync.Mutex
+	nodes     map[string]*tcpNode
+	takes     map[string]func([]byte) // by topic
+	readers   map[net.Conn]struct{}
+	cpu       int
+	cpuSeq    int
+	announced int // seq of the INFO that others were given last
+	closed    bool
 }
 
 const (

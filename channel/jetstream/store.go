@@ -277,10 +277,10 @@ func (s *store) DeadLetters(ctx context.Context, name string, limit int) (list [
 			return list, failure(err)
 		}
 		next = raw.Sequence + 1
-		letter := engine.DeadLetter{Key: strconv.FormatUint(raw.Sequence, 10)}
-		letter.Data = raw.Data
-		letter.Head, _ = engine.ReadHead([]byte(raw.Header.Get(headHeader))) // one that cannot be read is listed without a head
-		list = append(list, letter)
+		dead := engine.DeadLetter{Key: strconv.FormatUint(raw.Sequence, 10)}
+		dead.Data = raw.Data
+		dead.Head, _ = engine.ReadHead([]byte(raw.Header.Get(headHeader))) // one that cannot be read is listed without a head
+		list = append(list, dead)
 	}
 	return list, nil
 }

@@ -209,17 +209,17 @@ func (s *store) Stats(ctx context.Context, name string) (engine.Stats, error) {
 		return stats, failure(err)
 	}
 	for _, message := range groups {
-		about, err := message.AsMap()
+		fields, err := message.AsMap()
 		if err != nil {
 			return stats, failure(err)
 		}
 		g := engine.GroupStats{}
 		field := func(key string) uint64 {
-			value := about[key]
+			value := fields[key]
 			n, _ := value.AsUint64() // nil where Redis does not know it
 			return n
 		}
-		nameField := about["name"]
+		nameField := fields["name"]
 		g.Name, _ = nameField.ToString()
 		g.Waiting, g.InFlight = field("lag"), field("pending")
 		stats.Groups = append(stats.Groups, g)
@@ -233,10 +233,10 @@ func (s *store) DeadLetters(ctx context.Context, name string, limit int) (list [
 	}
 	entries, err := s.server.Do(ctx, s.server.B().Xrange().Key(s.log(name)).Start("-").End("+").Count(int64(limit)).Build()).AsXRange()
 	for _, e := range entries {
-		letter := engine.DeadLetter{Key: e.ID}
-		letter.Data = []byte(e.FieldValues["data"])
-		letter.Head, _ = engine.ReadHead([]byte(e.FieldValues["head"])) // one that cannot be read is listed without a head
-		list = append(list, letter)
+		dead := engine.DeadLetter{Key: e.ID}
+		dead.Data = []byte(e.FieldValues["data"])
+		dead.Head, _ = engine.ReadHead([]byte(e.FieldValues["head"])) // one that cannot be read is listed without a head
+		list = append(list, dead)
 	}
 	return list, failure(err)
 }

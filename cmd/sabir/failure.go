@@ -56,8 +56,8 @@ func (c *cli) explain(e *sabir.Error) {
 	}
 	fmt.Fprintf(c.stderr, "%s %s\n", styleOf(c.stderr).red("error:"), printable(message))
 	writeFields(c.stderr, fields)
-	if about := aboutError(e); about != "" {
-		fmt.Fprintln(c.stderr, "  that is:", printable(about))
+	if text := aboutError(e); text != "" {
+		fmt.Fprintln(c.stderr, "  that is:", printable(text))
 	}
 	if data := dataOf(e, fields); data != "" {
 		fmt.Fprintln(c.stderr, "  data:", printable(data))
@@ -97,14 +97,14 @@ func aboutError(e *sabir.Error) string {
 	if e.Name == "CommandFailed" || e.Name == "Usage" {
 		return ""
 	}
-	about := e.Name + " (" + e.Code.String() + ")"
+	text := e.Name + " (" + e.Code.String() + ")"
 	if e.Node != "" {
-		about += " on node " + e.Node
+		text += " on node " + e.Node
 	}
 	if e.Retryable {
-		about += "; the same call may succeed later"
+		text += "; the same call may succeed later"
 	}
-	return about
+	return text
 }
 
 // dataOf is the error's data as JSON, where nothing else shows it.

@@ -189,7 +189,7 @@ func (d *decoder) array(r *reader, at unsafe.Pointer, left int) {
 		if r.hollow && !d.step(n*int(r.typ.Elem.Size)/bytesPerStep) {
 			return
 		}
-		base, ok := d.room(r.typ, at, total, n)
+		base, ok := d.grow(r.typ, at, total, n)
 		if !ok {
 			return
 		}
@@ -211,8 +211,8 @@ func (d *decoder) array(r *reader, at unsafe.Pointer, left int) {
 	}
 }
 
-// room allocates memory for n elements behind those that are there, and returns the address of the first of all.
-func (d *decoder) room(t *layout.Type, at unsafe.Pointer, there, n int) (unsafe.Pointer, bool) {
+// grow allocates memory for n elements behind those that are there, and returns the address of the first of all.
+func (d *decoder) grow(t *layout.Type, at unsafe.Pointer, there, n int) (unsafe.Pointer, bool) {
 	if t.Kind == layout.Array {
 		if there+n > t.Len {
 			d.wrongLength(t, there+n)
@@ -243,11 +243,11 @@ func (d *decoder) mapping(r *reader, at unsafe.Pointer, left int) {
 		return
 	}
 	n := d.count(r.hollow)
-	room := n
+	capacity := n
 	if r.hollow { // all keys are the same then
-		room = 0
+		capacity = 0
 	}
-	entries := r.typ.MakeMap(room)
+	entries := r.typ.MakeMap(capacity)
 	defer entries.Release()
 	for i := 0; d.failed == nil && n > 0; n = d.count(r.hollow) {
 		for range n {

@@ -147,10 +147,10 @@ func (d *Decoder) anyList(start int) any {
 	return v
 }
 
-// fewAnys is a short list and the header that an any points to, in one piece.
-type fewAnys struct {
-	items []any
-	room  [4]any
+// shortList is a short list and the header that an any points to, in one piece.
+type shortList struct {
+	items  []any
+	inline [4]any
 }
 
 var anysWord = func() unsafe.Pointer { var v any = []any{}; return (*emptyInterface)(unsafe.Pointer(&v)).typ }()
@@ -161,10 +161,10 @@ func newAnys(n int) (items []any, v any) {
 		items = make([]any, n)
 		return items, items
 	}
-	few := new(fewAnys)
-	few.items = few.room[:n:n]
-	*(*emptyInterface)(unsafe.Pointer(&v)) = emptyInterface{anysWord, unsafe.Pointer(&few.items)}
-	return few.items, v
+	list := new(shortList)
+	list.items = list.inline[:n:n]
+	*(*emptyInterface)(unsafe.Pointer(&v)) = emptyInterface{anysWord, unsafe.Pointer(&list.items)}
+	return list.items, v
 }
 
 // peekType returns the type of the map whose tag is next, without taking it, or "".

@@ -44,21 +44,21 @@ func (d *Decoder) mapping(p *plan, at unsafe.Pointer, tag byte) bool {
 	return ok
 }
 
-// room is memory for one value that goes into a map. Values that may be referred to get new memory each time.
-type room struct {
+// mapValue is memory for one value that goes into a map. Values that may be referred to get new memory each time.
+type mapValue struct {
 	plan  *plan
 	value reflect.Value
 	at    unsafe.Pointer
 }
 
-func newRoom(p *plan) room {
+func newMapValue(p *plan) mapValue {
 	v := reflect.New(p.typ)
-	return room{p, v.Elem(), v.UnsafePointer()}
+	return mapValue{p, v.Elem(), v.UnsafePointer()}
 }
 
-func (r *room) next() unsafe.Pointer {
+func (r *mapValue) next() unsafe.Pointer {
 	if r.plan.own() {
-		*r = newRoom(r.plan)
+		*r = newMapValue(r.plan)
 	} else {
 		r.value.SetZero()
 	}
@@ -66,7 +66,7 @@ func (r *room) next() unsafe.Pointer {
 }
 
 func (d *Decoder) entriesInto(p *plan, made reflect.Value) bool {
-	key, elem := newRoom(p.key), newRoom(p.elem)
+	key, elem := newMapValue(p.key), newMapValue(p.elem)
 	for i := 0; !d.atEnd(); i++ {
 		start := d.pos
 		if !d.value(p.key, key.next()) {
@@ -96,7 +96,7 @@ func keyText(key reflect.Value) string {
 
 func (d *Decoder) fieldsInto(p *plan, made reflect.Value, class int) bool {
 	_, names := d.expose(class)
-	elem := newRoom(p.elem)
+	elem := newMapValue(p.elem)
 	for _, name := range names {
 		if !d.value(p.elem, elem.next()) {
 			under(d.fault, name)

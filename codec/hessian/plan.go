@@ -125,16 +125,16 @@ type sliceHeader struct {
 	len, cap int
 }
 
-// sliceRoom makes the memory of new slices of one type. It is kept in a pool, because reflect.MakeSlice would allocate a
+// sliceBuffer makes the memory of new slices of one type. It is kept in a pool, because reflect.MakeSlice would allocate a
 // header as well.
-type sliceRoom struct {
+type sliceBuffer struct {
 	value  reflect.Value // a slice that can be set
 	header *sliceHeader  // the same memory
 }
 
-func newSliceRoom(t reflect.Type) *sliceRoom {
+func newSliceRoom(t reflect.Type) *sliceBuffer {
 	v := reflect.New(t)
-	return &sliceRoom{value: v.Elem(), header: (*sliceHeader)(v.UnsafePointer())}
+	return &sliceBuffer{value: v.Elem(), header: (*sliceHeader)(v.UnsafePointer())}
 }
 
 // emptyBase is the memory to which empty slices point that are not nil. Its type has the strictest alignment.
@@ -148,11 +148,11 @@ func (p *plan) grow(h sliceHeader, n int) sliceHeader {
 	if h.cap == 0 {
 		h = sliceHeader{}
 	}
-	room := p.slices.Get().(*sliceRoom)
-	*room.header = h
-	room.value.Grow(n)
-	h = *room.header
-	*room.header = sliceHeader{}
-	p.slices.Put(room)
+	buffer := p.slices.Get().(*sliceBuffer)
+	*buffer.header = h
+	buffer.value.Grow(n)
+	h = *buffer.header
+	*buffer.header = sliceHeader{}
+	p.slices.Put(buffer)
 	return h
 }

@@ -14,14 +14,14 @@ import (
 // reader reads one text. Its methods return false for whatever is wrong, without an error: the library then reads the text
 // once more and returns the error. They also return false for unusual valid forms.
 type reader struct {
-	codec   *jsonCodec
-	data    []byte
-	pos     int
-	strings layout.Strings
-	boxes   boxes
-	other   []otherName
-	inside  int // how many lists and maps the value is in
-	room    int // bytes that foresee has made
+	codec    *jsonCodec
+	data     []byte
+	pos      int
+	strings  layout.Strings
+	boxes    boxes
+	other    []otherName
+	inside   int // how many lists and maps the value is in
+	foreseen int // bytes that foresee has made
 
 	// The rest stays for the next text.
 	scratch []byte // of a string with escapes
@@ -48,7 +48,7 @@ func (r *reader) reset() {
 	if cap(r.scratch) > maxPooled {
 		r.scratch = nil
 	}
-	r.codec, r.data, r.pos, r.strings, r.boxes, r.other, r.inside, r.room = nil, nil, 0, layout.Strings{}, boxes{}, nil, 0, 0
+	r.codec, r.data, r.pos, r.strings, r.boxes, r.other, r.inside, r.foreseen = nil, nil, 0, layout.Strings{}, boxes{}, nil, 0, 0
 }
 
 // planFor returns the plan of what v points to, or nil where that is the library's business.

@@ -45,8 +45,8 @@ func (r *reader) dynamicList(left int) ([]any, bool) {
 	if left < 0 {
 		return nil, false
 	}
-	var few [fewElements]any
-	list := few[:0]
+	var buffer [fewElements]any
+	list := buffer[:0]
 	for more && ok {
 		v, known := r.dynamic(left)
 		if !known {

@@ -98,11 +98,11 @@ func (r *reader) foresee(p *plan, made *layout.SliceHeader, length int) {
 	if r.inside > 1 || left < longList {
 		return
 	}
-	n := min(left/length+1, (roomPerByte*len(r.data)-r.room)/max(int(p.elem.Size), 1))
+	n := min(left/length+1, (roomPerByte*len(r.data)-r.foreseen)/max(int(p.elem.Size), 1))
 	if n <= 0 {
 		return
 	}
-	r.room += n * int(p.elem.Size)
+	r.foreseen += n * int(p.elem.Size)
 	reflect.NewAt(p.Go, unsafe.Pointer(made)).Elem().Grow(n)
 }
 

@@ -10,9 +10,9 @@ func (r *reader) structure(p *plan, at unsafe.Pointer, left int) bool {
 	if !r.take('{') || left < 0 {
 		return false
 	}
-	var few [4]uint64
-	seen := few[:]
-	if len(p.fields) > 64*len(few) {
+	var buffer [4]uint64
+	seen := buffer[:]
+	if len(p.fields) > 64*len(buffer) {
 		seen = make([]uint64, len(p.fields)/64+1)
 	}
 	others := len(r.other)

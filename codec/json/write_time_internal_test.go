@@ -38,15 +38,15 @@ func checkWritten(t *testing.T, seconds, nanos int64) {
 
 func BenchmarkAppendTime(b *testing.B) {
 	at := time.Date(2023, 7, 9, 19, 33, 6, 123_000_000, time.UTC)
-	room := make([]byte, 0, 64)
+	buffer := make([]byte, 0, 64)
 	b.Run("here", func(b *testing.B) {
 		for b.Loop() {
-			appendTime(room, &at)
+			appendTime(buffer, &at)
 		}
 	})
 	b.Run("time.AppendText", func(b *testing.B) {
 		for b.Loop() {
-			at.AppendText(room)
+			at.AppendText(buffer)
 		}
 	})
 }

@@ -17,16 +17,16 @@ var timeType = reflect.TypeFor[time.Time]()
 
 // scalars are the kinds of Go that need no further look.
 var scalars = map[reflect.Kind]struct {
-	kind Kind
+	kind valueKind
 	code opcode
 }{
-	reflect.Bool: {Bool, opBool}, reflect.String: {String, opString},
-	reflect.Int8: {Int8, opInt8}, reflect.Int16: {Int16, opInt16}, reflect.Int32: {Int32, opInt32}, reflect.Int64: {Int64, opInt64},
-	reflect.Uint8: {Uint8, opUint8}, reflect.Uint16: {Uint16, opUint16}, reflect.Uint32: {Uint32, opUint32}, reflect.Uint64: {Uint64, opUint64},
-	reflect.Float32: {Float32, opFloat32}, reflect.Float64: {Float64, opFloat64},
-	reflect.Complex64: {Complex64, opComplex64}, reflect.Complex128: {Complex128, opComplex128},
-	reflect.Int: {Int64, wordCode(opInt32, opInt64)}, reflect.Uint: {Uint64, wordCode(opUint32, opUint64)},
-	reflect.Uintptr: {Uint64, wordCode(opUint32, opUint64)},
+	reflect.Bool: {boolKind, opBool}, reflect.String: {stringKind, opString},
+	reflect.Int8: {int8Kind, opInt8}, reflect.Int16: {int16Kind, opInt16}, reflect.Int32: {int32Kind, opInt32}, reflect.Int64: {int64Kind, opInt64},
+	reflect.Uint8: {uint8Kind, opUint8}, reflect.Uint16: {uint16Kind, opUint16}, reflect.Uint32: {uint32Kind, opUint32}, reflect.Uint64: {uint64Kind, opUint64},
+	reflect.Float32: {float32Kind, opFloat32}, reflect.Float64: {float64Kind, opFloat64},
+	reflect.Complex64: {complex64Kind, opComplex64}, reflect.Complex128: {complex128Kind, opComplex128},
+	reflect.Int: {int64Kind, wordCode(opInt32, opInt64)}, reflect.Uint: {uint64Kind, wordCode(opUint32, opUint64)},
+	reflect.Uintptr: {uint64Kind, wordCode(opUint32, opUint64)},
 }
 
 // wordCode picks the code for Go's int and uint. The wire has 64 bits on every machine.
@@ -49,7 +49,7 @@ func (c *compiler) compile(t reflect.Type) (*plan, error) {
 	p := &plan{typ: t, size: t.Size()}
 	c.fresh[t] = p
 	if t == timeType {
-		return p.single(Time, opTime), nil
+		return p.single(timeKind, opTime), nil
 	}
 	if m, kind := marshalerOf(t); m != nil {
 		p.marshaler = m
@@ -60,7 +60,7 @@ func (c *compiler) compile(t reflect.Type) (*plan, error) {
 	}
 	switch t.Kind() {
 	case reflect.Interface:
-		return p.single(Interface, opInterface), nil
+		return p.single(interfaceKind, opInterface), nil
 	case reflect.Pointer:
 		return p, c.pointer(p, t)
 	case reflect.Slice:
@@ -76,25 +76,25 @@ func (c *compiler) compile(t reflect.Type) (*plan, error) {
 }
 
 // single makes p a plan of one operation.
-func (p *plan) single(kind Kind, code opcode) *plan {
+func (p *plan) single(kind valueKind, code opcode) *plan {
 	p.kind, p.min = kind, kind.minBytes()
 	p.ops = []op{{code: code, sub: p}}
 	return p
 }
 
 func (c *compiler) pointer(p *plan, t reflect.Type) (err error) {
-	p.single(Pointer, opPointer)
+	p.single(pointerKind, opPointer)
 	p.elem, err = c.compile(t.Elem())
 	return err
 }
 
 func (c *compiler) slice(p *plan, t reflect.Type) (err error) {
-	p.single(Slice, opSlice)
+	p.single(sliceKind, opSlice)
 	if p.elem, err = c.compile(t.Elem()); err != nil {
 		return err
 	}
-	if p.elem.kind == Uint8 {
-		p.single(Bytes, opBytes)
+	if p.elem.kind == uint8Kind {
+		p.single(bytesKind, opBytes)
 		return nil
 	}
 	p.slices = &sync.Pool{New: func() any { return newSliceRoom(t) }}
@@ -102,20 +102,20 @@ func (c *compiler) slice(p *plan, t reflect.Type) (err error) {
 }
 
 func (c *compiler) array(p *plan, t reflect.Type) (err error) {
-	p.single(Array, opArray)
+	p.single(arrayKind, opArray)
 	p.length = t.Len()
 	if p.elem, err = c.compile(t.Elem()); err != nil {
 		return err
 	}
 	p.min = mulMin(uint64(p.length), p.elem.min)
-	if p.elem.kind == Uint8 {
+	if p.elem.kind == uint8Kind {
 		p.ops[0].code = opByteArray
 	}
 	return nil
 }
 
 func (c *compiler) mapping(p *plan, t reflect.Type) (err error) {
-	p.single(Map, opMap)
+	p.single(mapKind, opMap)
 	if !alwaysComparable(t.Key()) {
 		return fmt.Errorf("native: %s cannot be encoded: a key with a pointer or an interface in it has no fixed identity", t)
 	}
@@ -157,7 +157,7 @@ func alwaysComparable(t reflect.Type) bool {
 }
 
 func (c *compiler) structure(p *plan, t reflect.Type) error {
-	p.kind = Struct
+	p.kind = structKind
 	fields, err := fieldsOf(t)
 	if err != nil {
 		return err

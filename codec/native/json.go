@@ -122,24 +122,24 @@ func (j *jsonWriter) value(s *Schema, r ref, left int) bool {
 		return j.fail(fmt.Sprintf("JSON that is too long for its data: more than %d bytes for each byte", jsonPerByte))
 	}
 	kind := s.kindAt(r)
-	if kind < Pointer && kind != Interface {
+	if kind < pointerKind && kind != interfaceKind {
 		return j.scalar(kind)
 	}
-	if kind == Interface {
+	if kind == interfaceKind {
 		return j.level(left) && j.dynamic(left-1)
 	}
 	def := &s.defs[r-firstDef]
 	switch kind {
-	case Struct:
+	case structKind:
 		return j.object(s, def, left)
-	case Array:
-		if def.elem == ref(Uint8) { // no level of its own, as in decoding
+	case arrayKind:
+		if def.elem == ref(uint8Kind) { // no level of its own, as in decoding
 			return j.array(s, def, left)
 		}
 		return j.level(left) && j.array(s, def, left-1)
-	case Slice:
+	case sliceKind:
 		return j.level(left) && j.slice(s, def, left-1)
-	case Map:
+	case mapKind:
 		return j.level(left) && j.mapping(s, def, left-1)
 	}
 	if !j.level(left) {
@@ -274,12 +274,12 @@ func (j *jsonWriter) distinct(members []jsonMember) bool {
 }
 
 // key writes the key of a map as the name of a member, and returns it before quoting.
-func (j *jsonWriter) key(kind Kind) (name []byte, ok bool) {
+func (j *jsonWriter) key(kind valueKind) (name []byte, ok bool) {
 	switch kind {
-	case String, Text:
+	case stringKind, textKind:
 		name = j.take(j.uvarint())
 		return name, j.fault == nil && quote(j, name, j.pos-len(name))
-	case Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64, Float32, Float64, Time, Binary:
+	case int8Kind, int16Kind, int32Kind, int64Kind, uint8Kind, uint16Kind, uint32Kind, uint64Kind, float32Kind, float64Kind, timeKind, binaryKind:
 		start := len(j.text) + 1
 		j.text, ok = j.plain(append(j.text, '"'), kind)
 		name = j.text[start:]
@@ -289,12 +289,12 @@ func (j *jsonWriter) key(kind Kind) (name []byte, ok bool) {
 	return nil, j.fail(fmt.Sprintf("a map with keys of kind %s, so JSON cannot hold it", kind))
 }
 
-func (j *jsonWriter) scalar(kind Kind) (ok bool) {
+func (j *jsonWriter) scalar(kind valueKind) (ok bool) {
 	switch kind {
-	case String, Text:
+	case stringKind, textKind:
 		b := j.take(j.uvarint())
 		return j.fault == nil && quote(j, b, j.pos-len(b))
-	case Bytes, Binary, Time:
+	case bytesKind, binaryKind, timeKind:
 		j.text, ok = j.plain(append(j.text, '"'), kind)
 		j.text = append(j.text, '"')
 		return ok
@@ -315,40 +315,40 @@ func quote[T string | []byte](j *jsonWriter, s T, at int) bool {
 }
 
 // plain reads a value whose text has nothing to escape, and appends the text to dst without quotes.
-func (j *jsonWriter) plain(dst []byte, kind Kind) ([]byte, bool) {
+func (j *jsonWriter) plain(dst []byte, kind valueKind) ([]byte, bool) {
 	start := j.pos
 	switch kind {
-	case Bool:
+	case boolKind:
 		b := j.byte()
 		if b > 1 {
 			j.fail(fmt.Sprintf("a bool of %d, want 0 or 1", b))
 		}
 		dst = strconv.AppendBool(dst, b == 1)
-	case Int8:
+	case int8Kind:
 		dst = strconv.AppendInt(dst, int64(int8(j.byte())), 10)
-	case Int16, Int32, Int64:
+	case int16Kind, int32Kind, int64Kind:
 		v, unused := unzigzag(j.uvarint()), unusedBits(kind)
 		if v != v<<unused>>unused {
 			j.outOfRange(kind.String())
 		}
 		dst = strconv.AppendInt(dst, v, 10)
-	case Uint8:
+	case uint8Kind:
 		dst = strconv.AppendUint(dst, uint64(j.byte()), 10)
-	case Uint16, Uint32, Uint64:
+	case uint16Kind, uint32Kind, uint64Kind:
 		v, unused := j.uvarint(), unusedBits(kind)
 		if v != v<<unused>>unused {
 			j.outOfRange(kind.String())
 		}
 		dst = strconv.AppendUint(dst, v, 10)
-	case Float32:
+	case float32Kind:
 		return j.float(dst, float64(math.Float32frombits(j.uint32())), 32, start)
-	case Float64:
+	case float64Kind:
 		return j.float(dst, math.Float64frombits(j.uint64()), 64, start)
-	case Time:
+	case timeKind:
 		return j.instant(dst, start)
-	case Bytes:
+	case bytesKind:
 		dst = base64.StdEncoding.AppendEncode(dst, j.take(max(j.uvarint(), 1)-1))
-	case Binary:
+	case binaryKind:
 		dst = base64.StdEncoding.AppendEncode(dst, j.take(j.uvarint()))
 	default:
 		j.fail(fmt.Sprintf("a %s, so JSON cannot hold it", kind))
@@ -357,11 +357,11 @@ func (j *jsonWriter) plain(dst []byte, kind Kind) ([]byte, bool) {
 }
 
 // unusedBits returns the number of 64 bits that an integer of kind does not have.
-func unusedBits(kind Kind) int {
+func unusedBits(kind valueKind) int {
 	switch kind {
-	case Int16, Uint16:
+	case int16Kind, uint16Kind:
 		return 48
-	case Int32, Uint32:
+	case int32Kind, uint32Kind:
 		return 32
 	}
 	return 0

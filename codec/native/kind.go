@@ -2,46 +2,46 @@ package native
 
 import "strconv"
 
-// Kind is the kind of a value in a schema. Its number is part of the format and never changes.
-type Kind uint8
+// valueKind is the kind of a value in a schema. Its number is part of the format and never changes.
+type valueKind uint8
 
-// The kinds. Those from Pointer on have parts and stand in the schema's table of definitions.
+// The kinds. Those from pointerKind on have parts and stand in the schema's table of definitions.
 const (
-	Bool       Kind = 1
-	Int8       Kind = 2
-	Int16      Kind = 3
-	Int32      Kind = 4
-	Int64      Kind = 5 // also Go's int
-	Uint8      Kind = 6
-	Uint16     Kind = 7
-	Uint32     Kind = 8
-	Uint64     Kind = 9 // also Go's uint and uintptr
-	Float32    Kind = 10
-	Float64    Kind = 11
-	Complex64  Kind = 12
-	Complex128 Kind = 13
-	String     Kind = 14
-	Bytes      Kind = 15
-	Time       Kind = 16
-	Binary     Kind = 17 // what a type's MarshalBinary returned
-	Text       Kind = 18 // what a type's MarshalText returned
-	Interface  Kind = 19
-	Pointer    Kind = 20
-	Slice      Kind = 21
-	Array      Kind = 22
-	Map        Kind = 23
-	Struct     Kind = 24
+	boolKind       valueKind = 1
+	int8Kind       valueKind = 2
+	int16Kind      valueKind = 3
+	int32Kind      valueKind = 4
+	int64Kind      valueKind = 5 // also Go's int
+	uint8Kind      valueKind = 6
+	uint16Kind     valueKind = 7
+	uint32Kind     valueKind = 8
+	uint64Kind     valueKind = 9 // also Go's uint and uintptr
+	float32Kind    valueKind = 10
+	float64Kind    valueKind = 11
+	complex64Kind  valueKind = 12
+	complex128Kind valueKind = 13
+	stringKind     valueKind = 14
+	bytesKind      valueKind = 15
+	timeKind       valueKind = 16
+	binaryKind     valueKind = 17 // what a type's MarshalBinary returned
+	textKind       valueKind = 18 // what a type's MarshalText returned
+	interfaceKind  valueKind = 19
+	pointerKind    valueKind = 20
+	sliceKind      valueKind = 21
+	arrayKind      valueKind = 22
+	mapKind        valueKind = 23
+	structKind     valueKind = 24
 )
 
 var kindNames = [...]string{
-	Bool: "bool", Int8: "int8", Int16: "int16", Int32: "int32", Int64: "int64", Uint8: "uint8", Uint16: "uint16",
-	Uint32: "uint32", Uint64: "uint64", Float32: "float32", Float64: "float64", Complex64: "complex64",
-	Complex128: "complex128", String: "string", Bytes: "bytes", Time: "time", Binary: "binary", Text: "text",
-	Interface: "interface", Pointer: "pointer", Slice: "slice", Array: "array", Map: "map", Struct: "struct",
+	boolKind: "bool", int8Kind: "int8", int16Kind: "int16", int32Kind: "int32", int64Kind: "int64", uint8Kind: "uint8", uint16Kind: "uint16",
+	uint32Kind: "uint32", uint64Kind: "uint64", float32Kind: "float32", float64Kind: "float64", complex64Kind: "complex64",
+	complex128Kind: "complex128", stringKind: "string", bytesKind: "bytes", timeKind: "time", binaryKind: "binary", textKind: "text",
+	interfaceKind: "interface", pointerKind: "pointer", sliceKind: "slice", arrayKind: "array", mapKind: "map", structKind: "struct",
 }
 
 // String returns the name of the kind, such as "int32".
-func (k Kind) String() string {
+func (k valueKind) String() string {
 	if k == 0 || int(k) >= len(kindNames) {
 		return "kind " + strconv.Itoa(int(k))
 	}
@@ -49,15 +49,15 @@ func (k Kind) String() string {
 }
 
 // minBytes is the fewest bytes that a value of a kind without parts takes. Pointers, slices and maps take one.
-func (k Kind) minBytes() uint64 {
+func (k valueKind) minBytes() uint64 {
 	switch k {
-	case Float32:
+	case float32Kind:
 		return 4
-	case Float64, Complex64:
+	case float64Kind, complex64Kind:
 		return 8
-	case Complex128:
+	case complex128Kind:
 		return 16
-	case Time:
+	case timeKind:
 		return 3
 	}
 	return 1

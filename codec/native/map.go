@@ -11,13 +11,13 @@ import (
 
 // mapAccess reads and builds maps of one type through reflect.
 type mapAccess struct {
-	typ   reflect.Type
-	rooms sync.Pool // *mapRoom
-	plain bool      // map[string]string, which needs no reflect
+	typ     reflect.Type
+	buffers sync.Pool // *mapBuffer
+	plain   bool      // map[string]string, which needs no reflect
 }
 
-// mapRoom is memory for one entry on the heap, used again and again.
-type mapRoom struct {
+// mapBuffer is memory for one entry on the heap, used again and again.
+type mapBuffer struct {
 	key, elem     reflect.Value
 	keyAt, elemAt unsafe.Pointer
 	source        reflect.Value // the map that is iterated
@@ -29,9 +29,9 @@ var plainMap = reflect.TypeFor[map[string]string]()
 
 func newMapAccess(t reflect.Type) *mapAccess {
 	m := &mapAccess{typ: t, plain: t.Key() == plainMap.Key() && t.Elem() == plainMap.Elem()}
-	m.rooms.New = func() any {
+	m.buffers.New = func() any {
 		key, elem, source := reflect.New(t.Key()), reflect.New(t.Elem()), reflect.New(t)
-		return &mapRoom{
+		return &mapBuffer{
 			key: key.Elem(), keyAt: key.UnsafePointer(), elem: elem.Elem(), elemAt: elem.UnsafePointer(),
 			source: source.Elem(), sourceAt: (*unsafe.Pointer)(source.UnsafePointer()), iter: source.Elem().MapRange(),
 		}
@@ -40,10 +40,10 @@ func newMapAccess(t reflect.Type) *mapAccess {
 }
 
 // release empties the entry, so that its memory keeps nothing of the caller's, and puts it back.
-func (m *mapAccess) release(room *mapRoom) {
-	room.key.SetZero()
-	room.elem.SetZero()
-	m.rooms.Put(room)
+func (m *mapAccess) release(buffer *mapBuffer) {
+	buffer.key.SetZero()
+	buffer.elem.SetZero()
+	m.buffers.Put(buffer)
 }
 
 // appendMap writes the entries in the order in which Go gives them, which differs from run to run.
@@ -55,30 +55,30 @@ func (p *plan) appendMap(dst []byte, at unsafe.Pointer, left int) ([]byte, *code
 	if p.maps.plain {
 		return appendPlainMap(dst, *(*map[string]string)(at)), nil
 	}
-	room := p.maps.rooms.Get().(*mapRoom)
+	buffer := p.maps.buffers.Get().(*mapBuffer)
 	// A panic in a method of the caller's leaves the buffer to the garbage collector.
-	*room.sourceAt = source
-	room.iter.Reset(room.source)
-	n := room.source.Len()
+	*buffer.sourceAt = source
+	buffer.iter.Reset(buffer.source)
+	n := buffer.source.Len()
 	dst = appendUvarint(dst, uint64(n)+1)
 	pad := p.key.min+p.elem.min == 0
 	var err *codec.Error
-	for i := 0; err == nil && room.iter.Next(); i++ {
-		room.key.SetIterKey(room.iter)
-		room.elem.SetIterValue(room.iter)
+	for i := 0; err == nil && buffer.iter.Next(); i++ {
+		buffer.key.SetIterKey(buffer.iter)
+		buffer.elem.SetIterValue(buffer.iter)
 		if pad {
 			dst = append(dst, 0)
 		}
-		if dst, err = appendOps(dst, p.key.ops, room.keyAt, left); err == nil {
-			dst, err = appendOps(dst, p.elem.ops, room.elemAt, left)
+		if dst, err = appendOps(dst, p.key.ops, buffer.keyAt, left); err == nil {
+			dst, err = appendOps(dst, p.elem.ops, buffer.elemAt, left)
 		}
 		if err != nil {
-			under(err, room.step(i))
+			under(err, buffer.step(i))
 		}
 	}
-	*room.sourceAt = nil
-	room.iter.Reset(room.source)
-	p.maps.release(room)
+	*buffer.sourceAt = nil
+	buffer.iter.Reset(buffer.source)
+	p.maps.release(buffer)
 	return dst, err
 }
 
@@ -94,7 +94,7 @@ func appendPlainMap(dst []byte, m map[string]string) []byte {
 }
 
 // step names an entry in a path: by its key if that is a string, else by its place.
-func (r *mapRoom) step(i int) string {
+func (r *mapBuffer) step(i int) string {
 	if r.key.Kind() == reflect.String {
 		return "/" + escapePointer(r.key.String())
 	}
@@ -121,18 +121,18 @@ func (d *decoder) mapping(p *plan, at unsafe.Pointer, left int) bool {
 		return d.plainMap(at, n)
 	}
 	made := reflect.MakeMapWithSize(p.maps.typ, n)
-	room := p.maps.rooms.Get().(*mapRoom)
+	buffer := p.maps.buffers.Get().(*mapBuffer)
 	for i := range n {
 		d.promised -= int(least)
 		// The entry before needs no clearing: decoding replaces every field that it does not skip.
-		if !d.run(p.key.ops, room.keyAt, left) || !d.run(p.elem.ops, room.elemAt, left) {
-			under(d.fault, room.step(i))
-			p.maps.release(room)
+		if !d.run(p.key.ops, buffer.keyAt, left) || !d.run(p.elem.ops, buffer.elemAt, left) {
+			under(d.fault, buffer.step(i))
+			p.maps.release(buffer)
 			return false
 		}
-		made.SetMapIndex(room.key, room.elem)
+		made.SetMapIndex(buffer.key, buffer.elem)
 	}
-	p.maps.release(room)
+	p.maps.release(buffer)
 	if made.Len() != n {
 		return d.fail(duplicateKey)
 	}

@@ -24,7 +24,7 @@ var (
 
 // marshalerOf returns how t encodes itself, or nil. Both directions must be there; binary comes before text. A pointer
 // type has none: it is a pointer to a type that has.
-func marshalerOf(t reflect.Type) (*marshaler, Kind) {
+func marshalerOf(t reflect.Type) (*marshaler, valueKind) {
 	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface {
 		return nil, 0
 	}
@@ -39,7 +39,7 @@ func marshalerOf(t reflect.Type) (*marshaler, Kind) {
 			return append(dst, b...), err
 		}
 		m.decode = func(v any, data []byte) error { return v.(encoding.BinaryUnmarshaler).UnmarshalBinary(data) }
-		return m, Binary
+		return m, binaryKind
 	case pt.Implements(textMarshaler) && pt.Implements(textUnmarshaler):
 		m.marshal = func(v any, dst []byte) ([]byte, error) {
 			if a, ok := v.(encoding.TextAppender); ok {
@@ -49,7 +49,7 @@ func marshalerOf(t reflect.Type) (*marshaler, Kind) {
 			return append(dst, b...), err
 		}
 		m.decode = func(v any, data []byte) error { return v.(encoding.TextUnmarshaler).UnmarshalText(data) }
-		return m, Text
+		return m, textKind
 	}
 	return nil, 0
 }

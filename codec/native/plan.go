@@ -61,7 +61,7 @@ type op struct {
 // plan is a compiled type. It does not change once its compilation has ended.
 type plan struct {
 	typ  reflect.Type
-	kind Kind
+	kind valueKind
 	size uintptr
 	ops  []op
 
@@ -77,7 +77,7 @@ type plan struct {
 	fields    []field
 	marshaler *marshaler
 	maps      *mapAccess
-	slices    *sync.Pool // of slices: *sliceRoom
+	slices    *sync.Pool // of slices: *sliceBuffer
 	described atomic.Pointer[Schema]
 
 	skip  *Schema // of opSkip: the writer's schema and the place in it

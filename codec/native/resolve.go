@@ -84,7 +84,7 @@ func resolve(writer *Schema, reader *plan) (*plan, error) {
 
 // unrelated refuses two structs that both have fields, of which none is the other's.
 func unrelated(writer *Schema, reader *plan) error {
-	if writer.kindAt(writer.root) != Struct || reader.kind != Struct {
+	if writer.kindAt(writer.root) != structKind || reader.kind != structKind {
 		return nil
 	}
 	def := &writer.defs[writer.root-firstDef]
@@ -107,18 +107,18 @@ type resolver struct {
 }
 
 // widenings are the changes of kinds without parts that keep every value.
-var widenings = map[[2]Kind]opcode{
-	{Int8, Int16}: opInt8To16, {Int8, Int32}: opInt8To32, {Int8, Int64}: opInt8To64,
-	{Int16, Int32}: opInt32, {Int16, Int64}: opInt64, {Int32, Int64}: opInt64,
-	{Uint8, Uint16}: opUint8To16, {Uint8, Uint32}: opUint8To32, {Uint8, Uint64}: opUint8To64,
-	{Uint16, Uint32}: opUint32, {Uint16, Uint64}: opUint64, {Uint32, Uint64}: opUint64,
-	{Float32, Float64}: opFloat32To64, {Complex64, Complex128}: opComplex64To128,
+var widenings = map[[2]valueKind]opcode{
+	{int8Kind, int16Kind}: opInt8To16, {int8Kind, int32Kind}: opInt8To32, {int8Kind, int64Kind}: opInt8To64,
+	{int16Kind, int32Kind}: opInt32, {int16Kind, int64Kind}: opInt64, {int32Kind, int64Kind}: opInt64,
+	{uint8Kind, uint16Kind}: opUint8To16, {uint8Kind, uint32Kind}: opUint8To32, {uint8Kind, uint64Kind}: opUint8To64,
+	{uint16Kind, uint32Kind}: opUint32, {uint16Kind, uint64Kind}: opUint64, {uint32Kind, uint64Kind}: opUint64,
+	{float32Kind, float64Kind}: opFloat32To64, {complex64Kind, complex128Kind}: opComplex64To128,
 }
 
 // translate returns a plan that reads from and stores as to.
 func (r *resolver) translate(from ref, to *plan) (*plan, *codec.Error) {
 	kind := r.writer.kindAt(from)
-	if kind == to.kind && kind < Pointer {
+	if kind == to.kind && kind < pointerKind {
 		return to, nil
 	}
 	if p, ok := r.done[pair{from, to}]; ok {
@@ -126,14 +126,14 @@ func (r *resolver) translate(from ref, to *plan) (*plan, *codec.Error) {
 	}
 	p := &plan{typ: to.typ, kind: to.kind, size: to.size, min: r.writer.minAt(from), length: to.length, maps: to.maps, slices: to.slices}
 	r.done[pair{from, to}] = p
-	if code, ok := widenings[[2]Kind{kind, to.kind}]; ok {
+	if code, ok := widenings[[2]valueKind{kind, to.kind}]; ok {
 		if code == opInt64 || code == opUint64 {
 			code = to.ops[0].code // an int of 32 bits checks its range
 		}
 		p.ops = []op{{code: code, sub: p}}
 		return p, nil
 	}
-	if to.kind == Pointer && kind != Pointer && to.elem.kind != Pointer {
+	if to.kind == pointerKind && kind != pointerKind && to.elem.kind != pointerKind {
 		return p, r.parts(p, opBox, 0, from, to)
 	}
 	if kind != to.kind {
@@ -141,20 +141,20 @@ func (r *resolver) translate(from ref, to *plan) (*plan, *codec.Error) {
 	}
 	def := &r.writer.defs[from-firstDef]
 	switch kind {
-	case Struct:
+	case structKind:
 		return p, r.structure(p, def, to)
-	case Array:
+	case arrayKind:
 		if def.length != uint64(to.length) {
 			return nil, r.impossible(from, to)
 		}
 		code := opArray
-		if to.elem.kind == Uint8 && def.elem == ref(Uint8) {
+		if to.elem.kind == uint8Kind && def.elem == ref(uint8Kind) {
 			code = opByteArray
 		}
 		return p, r.parts(p, code, 0, def.elem, to)
-	case Map:
+	case mapKind:
 		return p, r.parts(p, opMap, def.key, def.elem, to)
-	case Slice:
+	case sliceKind:
 		return p, r.parts(p, opSlice, 0, def.elem, to)
 	}
 	return p, r.parts(p, opPointer, 0, def.elem, to)
@@ -258,10 +258,10 @@ func matchFields(def *definition, fields []field) (match []int, found []bool) {
 
 func (r *resolver) impossible(from ref, to *plan) *codec.Error {
 	want, got := to.kind.String(), r.writer.nameAt(from)
-	if to.kind == Array {
+	if to.kind == arrayKind {
 		want = fmt.Sprintf("array of %d", to.length)
 	}
-	if from >= firstDef && r.writer.kindAt(from) == Array {
+	if from >= firstDef && r.writer.kindAt(from) == arrayKind {
 		got = fmt.Sprintf("array of %d", r.writer.defs[from-firstDef].length)
 	}
 	return &codec.Error{

@@ -31,7 +31,7 @@ const firstDef = 32
 
 // definition is one entry of the table: a kind with parts.
 type definition struct {
-	kind   Kind
+	kind   valueKind
 	name   string // the Go type's name, "" if it has none
 	key    ref
 	elem   ref
@@ -83,7 +83,7 @@ type describer struct {
 }
 
 func (d *describer) describe(p *plan) ref {
-	if p.kind < Pointer {
+	if p.kind < pointerKind {
 		return ref(p.kind)
 	}
 	if r, ok := d.numbers[p]; ok {
@@ -95,7 +95,7 @@ func (d *describer) describe(p *plan) ref {
 	d.schema.defs = append(d.schema.defs, definition{})
 	def := definition{kind: p.kind, length: uint64(p.length), min: p.min}
 	switch p.kind {
-	case Struct:
+	case structKind:
 		def.name = p.typ.Name()
 		if len(def.name) > maxNameBytes {
 			def.name = def.name[:maxNameBytes]
@@ -103,7 +103,7 @@ func (d *describer) describe(p *plan) ref {
 		for _, f := range p.fields {
 			def.fields = append(def.fields, member{name: f.name, typ: d.describe(f.plan)})
 		}
-	case Map:
+	case mapKind:
 		def.key = d.describe(p.key)
 		def.elem = d.describe(p.elem)
 	default:
@@ -137,7 +137,7 @@ func (s *Schema) appendBytes(dst []byte, names bool) []byte {
 		def := &s.defs[i]
 		dst = append(dst, byte(def.kind))
 		switch def.kind {
-		case Struct:
+		case structKind:
 			name := def.name
 			if !names {
 				name = ""
@@ -148,9 +148,9 @@ func (s *Schema) appendBytes(dst []byte, names bool) []byte {
 				dst = appendUvarint(appendName(dst, f.name), uint64(f.typ))
 			}
 			continue
-		case Array:
+		case arrayKind:
 			dst = appendUvarint(dst, def.length)
-		case Map:
+		case mapKind:
 			dst = appendUvarint(dst, uint64(def.key))
 		}
 		dst = appendUvarint(dst, uint64(def.elem))
@@ -163,9 +163,9 @@ func appendName(dst []byte, name string) []byte {
 }
 
 // kindAt returns the kind of r.
-func (s *Schema) kindAt(r ref) Kind {
+func (s *Schema) kindAt(r ref) valueKind {
 	if r < firstDef {
-		return Kind(r)
+		return valueKind(r)
 	}
 	return s.defs[r-firstDef].kind
 }
@@ -173,7 +173,7 @@ func (s *Schema) kindAt(r ref) Kind {
 // minAt returns the fewest bytes that a value of r takes.
 func (s *Schema) minAt(r ref) uint64 {
 	if r < firstDef {
-		return Kind(r).minBytes()
+		return valueKind(r).minBytes()
 	}
 	return s.defs[r-firstDef].min
 }
@@ -181,7 +181,7 @@ func (s *Schema) minAt(r ref) uint64 {
 // nameAt names r for an error.
 func (s *Schema) nameAt(r ref) string {
 	if r < firstDef {
-		return Kind(r).String()
+		return valueKind(r).String()
 	}
 	def := &s.defs[r-firstDef]
 	if def.name == "" {

@@ -79,23 +79,23 @@ func (r *schemaReader) number(least int) (int, bool) {
 func (r *schemaReader) ref(defs int) ref { return r.checked(r.uvarint(), defs) }
 
 func (r *schemaReader) checked(v uint64, defs int) ref {
-	if v >= uint64(defs)+firstDef || v < firstDef && (v == 0 || v >= uint64(Pointer)) {
+	if v >= uint64(defs)+firstDef || v < firstDef && (v == 0 || v >= uint64(pointerKind)) {
 		r.fail(fmt.Sprintf("a schema that refers to type %d, which it does not define", v))
 	}
 	return ref(v)
 }
 
 func (r *schemaReader) definition(def *definition, defs int) {
-	def.kind = Kind(r.byte())
+	def.kind = valueKind(r.byte())
 	switch def.kind {
-	case Pointer, Slice:
-	case Array:
+	case pointerKind, sliceKind:
+	case arrayKind:
 		if def.length = r.uvarint(); def.length > 1<<31-1 {
 			r.fail(fmt.Sprintf("an array of %d elements, at most 2147483647 are accepted", def.length))
 		}
-	case Map:
+	case mapKind:
 		def.key = r.ref(defs)
-	case Struct:
+	case structKind:
 		r.members(def, defs)
 		return
 	default:
@@ -143,11 +143,11 @@ type measurer struct {
 
 func (m *measurer) visit(r ref, depth int) (least uint64, height int) {
 	if r < firstDef {
-		return Kind(r).minBytes(), 0
+		return valueKind(r).minBytes(), 0
 	}
 	i := r - firstDef
 	def := &m.schema.defs[i]
-	if def.kind != Struct && def.kind != Array {
+	if def.kind != structKind && def.kind != arrayKind {
 		def.min = 1
 		return 1, 0
 	}
@@ -164,7 +164,7 @@ func (m *measurer) visit(r ref, depth int) (least uint64, height int) {
 		return 0, 0
 	}
 	m.state[i] = 1
-	if def.kind == Array {
+	if def.kind == arrayKind {
 		def.min, height = m.visit(def.elem, depth+1)
 		def.min = mulMin(def.length, def.min)
 	}
@@ -172,7 +172,7 @@ func (m *measurer) visit(r ref, depth int) (least uint64, height int) {
 		fieldMin, fieldHeight := m.visit(f.typ, depth+1)
 		least, height = addMin(least, fieldMin), max(height, fieldHeight)
 	}
-	if def.kind == Struct {
+	if def.kind == structKind {
 		def.min = least
 	}
 	if height++; height > maxSchemaNested {

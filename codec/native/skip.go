@@ -8,30 +8,30 @@ func (d *decoder) skip(s *Schema, r ref, left int) bool {
 	}
 	kind := s.kindAt(r)
 	switch {
-	case kind == Struct:
+	case kind == structKind:
 		for _, field := range s.defs[r-firstDef].solid {
 			if !d.skip(s, field, left) {
 				return false
 			}
 		}
 		return true
-	case kind < Pointer && kind != Interface:
+	case kind < pointerKind && kind != interfaceKind:
 		return d.skipScalar(kind)
-	case kind == Array && s.defs[r-firstDef].elem == ref(Uint8): // no level of its own, as in decoding
+	case kind == arrayKind && s.defs[r-firstDef].elem == ref(uint8Kind): // no level of its own, as in decoding
 		d.take(s.minAt(r))
 		return d.fault == nil
 	case left == 0:
 		return d.fail("more than 128 pointers, slices, arrays, maps and interfaces inside each other")
-	case kind == Interface:
+	case kind == interfaceKind:
 		return d.skipInterface()
 	}
 	def := &s.defs[r-firstDef]
 	switch kind {
-	case Pointer:
+	case pointerKind:
 		return !d.presence() && d.fault == nil || d.fault == nil && d.skip(s, def.elem, left-1)
-	case Array:
+	case arrayKind:
 		return d.skipMany(s, def.length, left-1, def.elem)
-	case Slice:
+	case sliceKind:
 		return d.skipCounted(s, left-1, s.minAt(def.elem), def.elem)
 	}
 	return d.skipCounted(s, left-1, addMin(s.minAt(def.key), s.minAt(def.elem)), def.key, def.elem)
@@ -59,23 +59,23 @@ func (d *decoder) skipMany(s *Schema, n uint64, left int, parts ...ref) bool {
 	return true
 }
 
-func (d *decoder) skipScalar(kind Kind) bool {
+func (d *decoder) skipScalar(kind valueKind) bool {
 	switch kind {
-	case Bool:
+	case boolKind:
 		if d.byte() > 1 {
 			d.fail("a bool that is not 0 or 1")
 		}
-	case Int8, Uint8:
+	case int8Kind, uint8Kind:
 		d.byte()
-	case Float32, Float64, Complex64, Complex128:
+	case float32Kind, float64Kind, complex64Kind, complex128Kind:
 		d.take(kind.minBytes())
-	case String, Binary, Text:
+	case stringKind, binaryKind, textKind:
 		d.take(d.uvarint())
-	case Bytes:
+	case bytesKind:
 		if n := d.uvarint(); n > 0 {
 			d.take(n - 1)
 		}
-	case Time:
+	case timeKind:
 		d.time()
 	default:
 		d.uvarint()

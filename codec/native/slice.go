@@ -5,16 +5,16 @@ import (
 	"unsafe"
 )
 
-// sliceRoom makes the memory of new slices of one type. It is kept in a pool, because reflect.MakeSlice would
+// sliceBuffer makes the memory of new slices of one type. It is kept in a pool, because reflect.MakeSlice would
 // allocate a header as well.
-type sliceRoom struct {
+type sliceBuffer struct {
 	value  reflect.Value // a slice that can be set
 	header *sliceHeader  // the same memory
 }
 
-func newSliceRoom(t reflect.Type) *sliceRoom {
+func newSliceRoom(t reflect.Type) *sliceBuffer {
 	v := reflect.New(t)
-	return &sliceRoom{value: v.Elem(), header: (*sliceHeader)(v.UnsafePointer())}
+	return &sliceBuffer{value: v.Elem(), header: (*sliceHeader)(v.UnsafePointer())}
 }
 
 // emptyBase is the memory to which empty slices point that are not nil. Its type has the strictest alignment.
@@ -25,11 +25,11 @@ func (p *plan) makeSlice(n int) sliceHeader {
 	if n == 0 {
 		return sliceHeader{data: unsafe.Pointer(&emptyBase)}
 	}
-	room := p.slices.Get().(*sliceRoom)
-	room.value.Grow(n)
-	made := sliceHeader{data: room.header.data, len: n, cap: n}
-	*room.header = sliceHeader{}
-	p.slices.Put(room)
+	buffer := p.slices.Get().(*sliceBuffer)
+	buffer.value.Grow(n)
+	made := sliceHeader{data: buffer.header.data, len: n, cap: n}
+	*buffer.header = sliceHeader{}
+	p.slices.Put(buffer)
 	return made
 }
 

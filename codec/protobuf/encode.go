@@ -265,8 +265,8 @@ func closeLength(dst []byte, start int) []byte {
 		dst[start-1] = byte(n)
 		return dst
 	}
-	var room [10]byte
-	length := protowire.AppendVarint(room[:0], uint64(n))
+	var buffer [10]byte
+	length := protowire.AppendVarint(buffer[:0], uint64(n))
 	dst[start-1] = length[0]
 	return slices.Insert(dst, start, length[1:]...)
 }

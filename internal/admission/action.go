@@ -18,9 +18,9 @@ import (
 //
 // All methods may be called from any number of goroutines at once. The zero value is ready for use.
 type Action struct {
-	running atomic.Int64
-	limit   atomic.Int64 // 0 for none
-	few     atomic.Int64 // requests of this window that ended without being looked at
+	running    atomic.Int64
+	limit      atomic.Int64 // 0 for none
+	unexamined atomic.Int64 // requests of this window that ended without being looked at
 
 	mu          sync.Mutex
 	since       time.Time // the window's beginning
@@ -67,7 +67,7 @@ func (a *Action) End(begun time.Time, timeout time.Duration, late func() bool) {
 	case timeout <= 0:
 		return
 	case begun.IsZero():
-		a.few.Add(1)
+		a.unexamined.Add(1)
 		return
 	}
 	tooLate := late()
@@ -75,7 +75,7 @@ func (a *Action) End(begun time.Time, timeout time.Duration, late func() bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ended == 0 && now.Sub(a.since) > 10*actionWindow {
-		a.few.Store(0)
+		a.unexamined.Store(0)
 		a.since, a.piling, a.hurry, a.fastest = now, false, 0, 0 // nothing has ended for long: what comes is another load
 	}
 	if took := now.Sub(begun); took < a.fastest || a.fastest == 0 {
@@ -116,7 +116,7 @@ func toQuantile(estimate, own time.Duration) time.Duration {
 
 // next is the limit after a window. It runs under mu.
 func (a *Action) next(now time.Time, lasted time.Duration, running int64) int64 {
-	limit, rate := a.limit.Load(), float64(int64(a.ended)+a.few.Swap(0))/lasted.Seconds()
+	limit, rate := a.limit.Load(), float64(int64(a.ended)+a.unexamined.Swap(0))/lasted.Seconds()
 	lowest := max(1, int64(rate*a.fastest.Seconds()))
 	inTime := rate * a.hurry.Seconds() // so many of those that run now
 	piled := a.piling

@@ -116,8 +116,8 @@ func (b *Binder) Append(dst []byte, x *exchange.Exchange) (out []byte, err error
 	}
 	start := len(dst)
 	out = b.appendPath(dst, x.Params, &wrong)
-	var room [MaxPairs / 64]uint64
-	seen := bits(room[:])
+	var buffer [MaxPairs / 64]uint64
+	seen := bits(buffer[:])
 	if len(b.query) > MaxPairs { // no route made here has as many
 		seen = make(bits, len(b.query)/64+1)
 	}

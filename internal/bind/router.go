@@ -34,7 +34,7 @@ type method[T any] struct {
 
 // node is a place in the tree of patterns, behind some segments.
 type node[T any] struct {
-	few   []step[T]           // by text, while there are not many
+	list  []step[T]           // by text, while there are not many
 	many  map[string]*node[T] // else
 	param *node[T]
 	end   *leaf[T] // the pattern that ends here
@@ -130,9 +130,9 @@ func (n *node[T]) behind(text string) *node[T] {
 	if n.many != nil {
 		return n.many[text]
 	}
-	for i := range n.few {
-		if n.few[i].text == text {
-			return n.few[i].next
+	for i := range n.list {
+		if n.list[i].text == text {
+			return n.list[i].next
 		}
 	}
 	return nil
@@ -140,16 +140,16 @@ func (n *node[T]) behind(text string) *node[T] {
 
 // step adds the node behind a segment of text.
 func (n *node[T]) step(text string, next *node[T]) {
-	if n.many == nil && len(n.few) < fewSteps {
-		n.few = append(n.few, step[T]{text, next})
+	if n.many == nil && len(n.list) < fewSteps {
+		n.list = append(n.list, step[T]{text, next})
 		return
 	}
 	if n.many == nil {
 		n.many = make(map[string]*node[T])
-		for _, s := range n.few {
+		for _, s := range n.list {
 			n.many[s.text] = s.next
 		}
-		n.few = nil
+		n.list = nil
 	}
 	n.many[text] = next
 }
@@ -234,9 +234,9 @@ func (n *node[T]) find(path string, params []string) (*leaf[T], []string) {
 // which it does not list itself; HEAD is listed where GET is. It is empty for a path without routes.
 func (r *Router[T]) Allowed(path string) []string {
 	var allowed []string
-	var room [route.MaxParams]string
+	var buffer [route.MaxParams]string
 	for i := range r.methods {
-		if _, _, ok := r.methods[i].find(path, room[:0]); ok {
+		if _, _, ok := r.methods[i].find(path, buffer[:0]); ok {
 			allowed = append(allowed, r.methods[i].name)
 		}
 	}

@@ -20,14 +20,14 @@ const (
 
 // decoder reads one message.
 type decoder struct {
-	engine  *engine
-	format  Format
-	data    []byte
-	pos     int
-	start   int // of the token in hand
-	room    int // bytes that may still be made ahead
-	strings layout.Strings
-	token   Token
+	engine   *engine
+	format   Format
+	data     []byte
+	pos      int
+	start    int // of the token in hand
+	foreseen int // bytes that may still be made ahead
+	strings  layout.Strings
+	token    Token
 }
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
@@ -199,8 +199,8 @@ func (d *decoder) more(i, n int) (bool, *codec.Error) {
 
 // ahead returns for how many of n elements of size bytes memory is allocated before they are read.
 func (d *decoder) ahead(n, size int) int {
-	n = min(max(n, 0), d.room/max(size, 1))
-	d.room -= n * size
+	n = min(max(n, 0), d.foreseen/max(size, 1))
+	d.foreseen -= n * size
 	return n
 }
 

@@ -16,9 +16,9 @@ func (d *decoder) structure(p *plan, at unsafe.Pointer, left int) *codec.Error {
 	if left--; left < 0 {
 		return d.fail(d.start, tooDeep)
 	}
-	var few [4]uint64
-	seen := few[:]
-	if len(p.fields) > 64*len(few) {
+	var buffer [4]uint64
+	seen := buffer[:]
+	if len(p.fields) > 64*len(buffer) {
 		seen = make([]uint64, len(p.fields)/64+1)
 	}
 	expected := 0 // writers keep to one order, so the next field is most often the next one

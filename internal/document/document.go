@@ -146,7 +146,7 @@ func (e *engine) Decode(data []byte, v any) error {
 		return &codec.Error{Codec: e.name, Offset: -1, Message: err.Error(), Err: err}
 	}
 	d := decoders.Get().(*decoder)
-	*d = decoder{engine: e, format: e.format, data: data, room: roomPerByte*len(data) + minRoom}
+	*d = decoder{engine: e, format: e.format, data: data, foreseen: roomPerByte*len(data) + minRoom}
 	defer d.release()
 	if fault := d.value(p, at, layout.MaxDepth); fault != nil {
 		return fault

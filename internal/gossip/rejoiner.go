@@ -30,7 +30,7 @@ type rejoiner struct {
 
 	lock     sync.Mutex
 	targets  []*rejoinTarget
-	visits   map[int]*visit // under way, by placeholder port
+	visits   map[int]*seedVisit // under way, by placeholder port
 	lastPort int
 }
 
@@ -47,8 +47,8 @@ type rejoinTarget struct {
 	lostAt  time.Time
 }
 
-// visit is a dial of one address of a target, under a port that is made up: memberlist's name for it.
-type visit struct {
+// seedVisit is a dial of one address of a target, under a port that is made up: memberlist's name for it.
+type seedVisit struct {
 	member  membership.Member
 	failure error // why it could not be dialled
 }
@@ -66,7 +66,7 @@ const (
 
 func newRejoiner(lookup func(context.Context, string) []string, log *slog.Logger) *rejoiner {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &rejoiner{log: log, lookup: lookup, visits: make(map[int]*visit), ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), lastPort: nodePort}
+	return &rejoiner{log: log, lookup: lookup, visits: make(map[int]*seedVisit), ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), lastPort: nodePort}
 }
 
 func (s *rejoiner) start(join func([]string) (int, error), seeds []string, self string) {
@@ -126,7 +126,7 @@ func (s *rejoiner) remove(id string) {
 }
 
 // begin gives a visit a placeholder port that no other has.
-func (s *rejoiner) begin(v *visit) (port int) {
+func (s *rejoiner) begin(v *seedVisit) (port int) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for port = s.lastPort + 1; port > 65535 || s.visits[port] != nil; port++ {
@@ -226,7 +226,7 @@ func (s *rejoiner) visitAll(p *rejoinTarget) error {
 	first := membership.ErrSelf
 	reached := false
 	for _, m := range members {
-		v := &visit{member: m}
+		v := &seedVisit{member: m}
 		port := s.begin(v)
 		_, err := s.join([]string{net.JoinHostPort(placeholderIP.String(), strconv.Itoa(port))})
 		s.lock.Lock()

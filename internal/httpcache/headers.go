@@ -61,13 +61,13 @@ func (h *Headers) After(x *exchange.Exchange) {
 
 // bodyTag is a strong tag: answers with the same tag have the same bytes, but for one chance in 2^64.
 func bodyTag(x *exchange.Exchange) string {
-	var room [18]byte
+	var buffer [18]byte
 	sum := xxhash.Sum64(x.Out)
-	room[0], room[17] = '"', '"'
+	buffer[0], buffer[17] = '"', '"'
 	for i := range 16 {
-		room[16-i] = "0123456789abcdef"[sum>>(4*i)&15]
+		buffer[16-i] = "0123456789abcdef"[sum>>(4*i)&15]
 	}
-	return string(room[:])
+	return string(buffer[:])
 }
 
 // control is the value of Cache-Control by the action's cache setting.

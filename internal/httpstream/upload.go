@@ -98,11 +98,11 @@ func (x *session) addMetadata(key, value string) {
 
 // upload sends the bytes of from as they arrive.
 func (x *session) upload(s *values, from io.Reader) error {
-	room := x.newChunkBuffer()
+	buffer := x.newChunkBuffer()
 	for {
-		n, err := from.Read(room.next())
+		n, err := from.Read(buffer.next())
 		if n > 0 {
-			if err := s.send(room.use(n)); err != nil {
+			if err := s.send(buffer.use(n)); err != nil {
 				return err
 			}
 		}

@@ -189,7 +189,7 @@ var notProduct = []string{
 
 func isProduct(importPath string) bool {
 	dir := strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/") + "/"
-	return !strings.HasSuffix(importPath, "test") && !slices.ContainsFunc(notProduct, func(room string) bool { return strings.HasPrefix(dir, room+"/") })
+	return !strings.HasSuffix(importPath, "test") && !slices.ContainsFunc(notProduct, func(folder string) bool { return strings.HasPrefix(dir, folder+"/") })
 }
 
 // nameOf is the name of a declaration in the list of code paths: "internal/httpstream.hub.write", or "sabir.appendJSON" in the root.

@@ -13,8 +13,8 @@ func (n Names) Add(name string) { n[string(appendLower(nil, name))] = name }
 
 // Like returns the name that differs from the given one in its case only; "" for none. The given name is that of no field.
 func (n Names) Like(name string) string {
-	var room [64]byte
-	return n[string(appendLower(room[:0], name))]
+	var buffer [64]byte
+	return n[string(appendLower(buffer[:0], name))]
 }
 
 func appendLower(dst []byte, name string) []byte {

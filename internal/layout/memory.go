@@ -57,9 +57,9 @@ type SliceHeader struct {
 	Len, Cap int
 }
 
-// sliceRoom makes the memory of new slices of one type. It is kept in a pool, because reflect.MakeSlice would
+// sliceBuffer makes the memory of new slices of one type. It is kept in a pool, because reflect.MakeSlice would
 // allocate a header as well.
-type sliceRoom struct {
+type sliceBuffer struct {
 	value  reflect.Value // a slice that can be set
 	header *SliceHeader  // the same memory
 }
@@ -67,7 +67,7 @@ type sliceRoom struct {
 func slicePool(t reflect.Type) *sync.Pool {
 	return &sync.Pool{New: func() any {
 		v := reflect.New(t)
-		return &sliceRoom{value: v.Elem(), header: (*SliceHeader)(v.UnsafePointer())}
+		return &sliceBuffer{value: v.Elem(), header: (*SliceHeader)(v.UnsafePointer())}
 	}}
 }
 
@@ -79,11 +79,11 @@ func (t *Type) MakeSlice(n int) SliceHeader {
 	if n == 0 {
 		return SliceHeader{Data: unsafe.Pointer(&emptyBase)}
 	}
-	room := t.slices.Get().(*sliceRoom)
-	room.value.Grow(n)
-	made := SliceHeader{Data: room.header.Data, Len: n, Cap: n}
-	*room.header = SliceHeader{}
-	t.slices.Put(room)
+	buffer := t.slices.Get().(*sliceBuffer)
+	buffer.value.Grow(n)
+	made := SliceHeader{Data: buffer.header.Data, Len: n, Cap: n}
+	*buffer.header = SliceHeader{}
+	t.slices.Put(buffer)
 	return made
 }
 
@@ -91,12 +91,12 @@ func (t *Type) MakeSlice(n int) SliceHeader {
 func (t *Type) GrowSlice(at unsafe.Pointer) unsafe.Pointer {
 	h := (*SliceHeader)(at)
 	if h.Len == h.Cap {
-		room := t.slices.Get().(*sliceRoom)
-		*room.header = *h
-		room.value.Grow(max(1, h.Len))
-		*h = *room.header
-		*room.header = SliceHeader{}
-		t.slices.Put(room)
+		buffer := t.slices.Get().(*sliceBuffer)
+		*buffer.header = *h
+		buffer.value.Grow(max(1, h.Len))
+		*h = *buffer.header
+		*buffer.header = SliceHeader{}
+		t.slices.Put(buffer)
 	}
 	h.Len++
 	return unsafe.Add(h.Data, uintptr(h.Len-1)*t.Elem.Size)

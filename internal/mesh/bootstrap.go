@@ -295,7 +295,7 @@ func (m *Mesh) admit(p wire.Peer) error {
 	if m.draining {
 		return fmt.Errorf("node %s is leaving", m.config.Node)
 	}
-	_, err := parseInfo(p.About)
+	_, err := parseInfo(p.NodeInfo)
 	if err == nil && p.Purpose == wire.ForLink {
 		m.admitted.Add(1)
 	}

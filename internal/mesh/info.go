@@ -51,7 +51,7 @@ func parseInfo(text []byte) (Info, error) {
 
 // Codecs is the formats that the node at the other end of a link takes, the best first; nil for any.
 func Codecs(l *wire.Link) []string {
-	info, _ := parseInfo(l.Peer().About) // admit has read it before
+	info, _ := parseInfo(l.Peer().NodeInfo) // admit has read it before
 	return info.Codecs
 }
 

@@ -12,8 +12,8 @@ import (
 
 // AddLink makes a link of a connection after its handshake. Calls can go over it from now on.
 func (m *Mesh) AddLink(conn net.Conn, with wire.Peer) {
-	info, _ := parseInfo(with.About) // admit read it before
-	m.announce()                     // so that the peer gets what this node offers by now
+	info, _ := parseInfo(with.NodeInfo) // admit read it before
+	m.announce()                        // so that the peer gets what this node offers by now
 	m.mu.Lock()
 	if m.ending {
 		m.mu.Unlock()

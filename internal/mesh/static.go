@@ -45,7 +45,7 @@ func (m *Mesh) identify(ctx context.Context, addr string) bool {
 		m.log.Debug("static address not reached", "node", m.config.Node, "address", addr, "error", err)
 		return false
 	}
-	info, err := parseInfo(with.About)
+	info, err := parseInfo(with.NodeInfo)
 	m.AddLink(conn, with)
 	linked()
 	if err != nil {

@@ -341,11 +341,11 @@ func onlineByRole(result rueidis.RedisResult) (int, error) {
 	}
 	online := 0
 	for _, replica := range replicas { // address, port and offset
-		about, err := replica.AsStrSlice()
+		fields, err := replica.AsStrSlice()
 		if err != nil {
 			return 0, err
 		}
-		if len(about) > 1 && about[1] != "0" { // as in readStatus
+		if len(fields) > 1 && fields[1] != "0" { // as in readStatus
 			online++
 		}
 	}

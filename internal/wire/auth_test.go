@@ -33,7 +33,7 @@ func reasonOf(err error) Reason {
 }
 
 func TestUninvitedCallerLearnsNothing(t *testing.T) {
-	acceptor := side{Config: Config{Node: "secret-node", Cluster: "secret-cluster", Keys: keysOf(testKey), About: []byte(`"secret-about"`)}}
+	acceptor := side{Config: Config{Node: "secret-node", Cluster: "secret-cluster", Keys: keysOf(testKey), NodeInfo: []byte(`"secret-about"`)}}
 	dialler, _ := record(t, otherKey)
 	noKey, _ := record(t, nil)
 	for name, received := range map[string][]byte{"with another key": dialler, "without a key": noKey, "with another protocol": []byte("GET / HTTP/1.1\r\n\r\n")} {

@@ -54,10 +54,10 @@ const (
 	DefaultSchemas = 4 << 10
 	DefaultNames   = 4 << 10
 
-	MaxMessage = 1 << 30 // also of Window
-	MaxCount   = 1 << 20 // of each of Calls, Streams, Routes, Schemas, Names
-	MaxAbout   = 16 << 10
-	MaxName    = 255 // bytes of Node and of Cluster
+	MaxMessage  = 1 << 30 // also of Window
+	MaxCount    = 1 << 20 // of each of Calls, Streams, Routes, Schemas, Names
+	MaxNodeInfo = 16 << 10
+	MaxName     = 255 // bytes of Node and of Cluster
 )
 
 // Config configures one node's links. The zero value of each field but Node is a usable default. A Config
@@ -83,9 +83,9 @@ type Config struct {
 	// Refusals counts what no holder of the key made. nil counts nothing.
 	Refusals *seal.Refusals
 
-	// About describes this node to its peers, such as by its address, zone and labels: one JSON value of at most
-	// MaxAbout bytes, nil for none. Peers find it in Peer.About. It is not secret.
-	About []byte
+	// NodeInfo describes this node to its peers, such as by its address, zone and labels: one JSON value of at most
+	// MaxNodeInfo bytes, nil for none. Peers find it in Peer.NodeInfo. It is not secret.
+	NodeInfo []byte
 
 	// Limits bounds what peers may make this node hold.
 	Limits Limits
@@ -154,7 +154,7 @@ type Limits struct {
 // Peer describes the other side, as found out by the handshake.
 type Peer struct {
 	Node, Cluster string
-	About         []byte // JSON, or nil
+	NodeInfo      []byte // JSON, or nil
 	Limits        Limits // the peer's: what it accepts from us. Every number is at least 1 and within MaxMessage and MaxCount
 	Version       int    // of the protocol, the highest that both sides speak
 	// Features lists the features that both sides offer, such as "compress-s2"; nil for none.
@@ -239,8 +239,8 @@ func (c Config) Validate() error {
 			fault("Config.NodeKey: %w", err)
 		}
 	}
-	if problem := aboutProblem(c.About); problem != "" {
-		fault("Config.About %s", problem)
+	if problem := nodeInfoProblem(c.NodeInfo); problem != "" {
+		fault("Config.NodeInfo %s", problem)
 	}
 	switch c.Compression {
 	case NoCompression:
@@ -341,12 +341,12 @@ func nameProblem(name string) string {
 // isControl reports the control characters of Unicode's C0 and C1 and the delete character.
 func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }
 
-// aboutProblem describes what is wrong with what a node sends about itself; "" for nothing.
-func aboutProblem(about []byte) string {
+// nodeInfoProblem describes what is wrong with what a node sends about itself; "" for nothing.
+func nodeInfoProblem(info []byte) string {
 	switch {
-	case len(about) > MaxAbout:
-		return fmt.Sprintf("has %d bytes, at most %d are allowed", len(about), MaxAbout)
-	case about != nil && !jsontext.Value(about).IsValid():
+	case len(info) > MaxNodeInfo:
+		return fmt.Sprintf("has %d bytes, at most %d are allowed", len(info), MaxNodeInfo)
+	case info != nil && !jsontext.Value(info).IsValid():
 		return "is not one JSON value in UTF-8 without duplicate names (RFC 7493)"
 	}
 	return ""

@@ -33,9 +33,9 @@ func TestConfigRefuses(t *testing.T) {
 			c.Keys = seal.NewKeys("0123456789abcdef", "1123456789abcdef", "2123456789abcdef", "3123456789abcdef")
 		}, "there are 4 cluster keys, at most 3 are allowed"},
 		{"a key twice", func(c *wire.Config) { c.Keys = seal.NewKeys("0123456789abcdef", "0123456789abcdef") }, "cluster keys 1 and 2 are the same"},
-		{"about that is not JSON", func(c *wire.Config) { c.About = []byte("{") }, "Config.About is not one JSON value"},
-		{"empty about", func(c *wire.Config) { c.About = []byte{} }, "Config.About is not one JSON value"},
-		{"long about", func(c *wire.Config) { c.About = make([]byte, 16385) }, "Config.About has 16385 bytes, at most 16384"},
+		{"about that is not JSON", func(c *wire.Config) { c.NodeInfo = []byte("{") }, "Config.NodeInfo is not one JSON value"},
+		{"empty about", func(c *wire.Config) { c.NodeInfo = []byte{} }, "Config.NodeInfo is not one JSON value"},
+		{"long about", func(c *wire.Config) { c.NodeInfo = make([]byte, 16385) }, "Config.NodeInfo has 16385 bytes, at most 16384"},
 		{"a compression that is not known", func(c *wire.Config) { c.Compression = "gzip" }, `Config.Compression is "gzip"`},
 		{"compression above less than nothing", func(c *wire.Config) { c.CompressAbove = -1 }, "Config.CompressAbove is -1"},
 		{"a negative timeout", func(c *wire.Config) { c.WriteTimeout = -1 }, "Config.WriteTimeout is -1ns"},

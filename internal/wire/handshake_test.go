@@ -158,17 +158,17 @@ func TestBothSidesLearnTheIdentityOfTheOther(t *testing.T) {
 			t.Run(name+map[bool]string{true: "/with a key"}[key != nil], func(t *testing.T) {
 				atDialler, atAcceptor := connect(t)
 				dialled, accepted := meet(t, atDialler, atAcceptor,
-					side{Config: Config{Node: "a", Cluster: "c", Keys: keysOf(key), About: []byte(`{"zone":"x"}`), Compression: S2, Limits: Limits{Calls: 7}}, purpose: ForGossip},
+					side{Config: Config{Node: "a", Cluster: "c", Keys: keysOf(key), NodeInfo: []byte(`{"zone":"x"}`), Compression: S2, Limits: Limits{Calls: 7}}, purpose: ForGossip},
 					side{Config: Config{Node: "b", Cluster: "c", Keys: keysOf(key), Compression: S2}})
 				if dialled.err != nil || accepted.err != nil {
 					t.Fatalf("dialling side: %v\naccepting side: %v", dialled.err, accepted.err)
 				}
 				d, a := dialled.peer, accepted.peer
-				if d.Node != "b" || d.Cluster != "c" || d.About != nil || !d.Dialled || d.Purpose != ForGossip || d.Version != 3 ||
+				if d.Node != "b" || d.Cluster != "c" || d.NodeInfo != nil || !d.Dialled || d.Purpose != ForGossip || d.Version != 3 ||
 					d.Limits.Calls != DefaultCalls || d.Compression != S2 || !slices.Equal(d.Features, []string{"compress-s2"}) || d.Keyed != (key != nil) {
 					t.Errorf("the dialling side found %+v", d)
 				}
-				if a.Node != "a" || a.Cluster != "c" || string(a.About) != `{"zone":"x"}` || a.Dialled || a.Purpose != ForGossip || a.Version != 3 ||
+				if a.Node != "a" || a.Cluster != "c" || string(a.NodeInfo) != `{"zone":"x"}` || a.Dialled || a.Purpose != ForGossip || a.Version != 3 ||
 					a.Limits.Calls != 7 || a.Limits.Message != DefaultMessage || a.Compression != S2 || a.Keyed != (key != nil) {
 					t.Errorf("the accepting side found %+v", a)
 				}
@@ -205,9 +205,9 @@ func TestRefusals(t *testing.T) {
 			ReasonCluster, `"test"`, "dialler"},
 		{"same node id", node("a"), node("a"),
 			ReasonSameNode, `both are called "a"`, "dialler"},
-		{"same node id, another run", with("a", func(s *side) { s.About = []byte(`{"instance":1}`) }), with("a", func(s *side) { s.About = []byte(`{"instance":2}`) }),
+		{"same node id, another run", with("a", func(s *side) { s.NodeInfo = []byte(`{"instance":1}`) }), with("a", func(s *side) { s.NodeInfo = []byte(`{"instance":2}`) }),
 			ReasonSameNode, `both are called "a"`, "dialler"},
-		{"the node itself", with("a", func(s *side) { s.About = []byte(`{"instance":1,"zone":"\u0061"}`) }), with("a", func(s *side) { s.About = []byte(`{"instance":1,"zone":"\u0061"}`) }),
+		{"the node itself", with("a", func(s *side) { s.NodeInfo = []byte(`{"instance":1,"zone":"\u0061"}`) }), with("a", func(s *side) { s.NodeInfo = []byte(`{"instance":1,"zone":"\u0061"}`) }),
 			ReasonSelf, `leads back to "a"`, "dialler"},
 		{"dialling side too old", with("a", func(s *side) { s.oldest, s.newest = 1, 2 }), with("b", func(s *side) { s.oldest, s.newest = 3, 4 }),
 			ReasonVersion, "the dialling side speaks versions 1 to 2, the accepting side 3 to 4: update the older one", ""},
@@ -572,7 +572,7 @@ func recorded(key []byte, dialled bool) side {
 	c := Config{Node: "b", Cluster: "c", Keys: keysOf(key), Compression: S2,
 		Limits: Limits{Message: 1 << 20, Calls: 2, Streams: 3, Window: 4096, Routes: 5, Schemas: 6, Names: 7}}
 	if dialled {
-		c.Node, c.About = "a", []byte(`{"zone":"x"}`)
+		c.Node, c.NodeInfo = "a", []byte(`{"zone":"x"}`)
 	}
 	return side{Config: c}
 }

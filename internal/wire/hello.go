@@ -17,7 +17,7 @@ type hello struct {
 	Purpose  Purpose        `json:"purpose"`
 	Features []string       `json:"features"`
 	Limits   Limits         `json:"limits"`
-	About    jsontext.Value `json:"about,omitzero"`
+	NodeInfo jsontext.Value `json:"about,omitzero"`
 }
 
 // compressFeature is the name under which a compression is offered.
@@ -25,7 +25,7 @@ func compressFeature(c Compression) string { return "compress-" + string(c) }
 
 // helloOf returns the hello of a node with the given configuration.
 func helloOf(c Config, p Purpose) hello {
-	h := hello{Node: c.Node, Cluster: c.Cluster, Purpose: p, Features: []string{}, Limits: c.Limits, About: c.About}
+	h := hello{Node: c.Node, Cluster: c.Cluster, Purpose: p, Features: []string{}, Limits: c.Limits, NodeInfo: c.NodeInfo}
 	if c.Compression != NoCompression {
 		h.Features = append(h.Features, compressFeature(c.Compression))
 	}
@@ -47,7 +47,7 @@ func parseHello(data []byte) (h hello, err error) {
 	if problem := nameProblem(h.Cluster); problem != "" {
 		return h, fmt.Errorf("the cluster's name %s", problem)
 	}
-	if problem := aboutProblem(h.About); problem != "" {
+	if problem := nodeInfoProblem(h.NodeInfo); problem != "" {
 		return h, fmt.Errorf("what the node says about itself %s", problem)
 	}
 	for _, l := range h.Limits.fields() {
@@ -68,7 +68,7 @@ func judge(dialler, acceptor hello, want Purpose) *HandshakeError {
 	switch {
 	case dialler.Cluster != acceptor.Cluster:
 		return refuse(ReasonCluster, "the dialling side is of cluster %q, the accepting side of %q", dialler.Cluster, acceptor.Cluster)
-	case dialler.Node == acceptor.Node && sameAbout(dialler.About, acceptor.About):
+	case dialler.Node == acceptor.Node && sameAbout(dialler.NodeInfo, acceptor.NodeInfo):
 		return refuse(ReasonSelf, "the address leads back to %q", dialler.Node)
 	case dialler.Node == acceptor.Node:
 		return refuse(ReasonSameNode, "both are called %q: two nodes of the cluster have one id", dialler.Node)
@@ -91,7 +91,7 @@ func sameAbout(a, b jsontext.Value) bool {
 
 // peerOf returns the description of the other side that follows from the two hellos.
 func peerOf(own, theirs hello) Peer {
-	p := Peer{Node: theirs.Node, Cluster: theirs.Cluster, About: theirs.About, Limits: theirs.Limits, Purpose: theirs.Purpose}
+	p := Peer{Node: theirs.Node, Cluster: theirs.Cluster, NodeInfo: theirs.NodeInfo, Limits: theirs.Limits, Purpose: theirs.Purpose}
 	for _, feature := range own.Features {
 		if slices.Contains(theirs.Features, feature) {
 			p.Features = append(p.Features, feature)

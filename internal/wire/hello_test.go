@@ -17,7 +17,7 @@ func helloJSON(replace ...string) []byte {
 
 func TestHelloIsRead(t *testing.T) {
 	got, err := parseHello(helloJSON())
-	want := hello{Node: "n", Cluster: "c", Purpose: ForLink, Features: []string{"compress-zstd"}, About: []byte(`{"zone":"x"}`),
+	want := hello{Node: "n", Cluster: "c", Purpose: ForLink, Features: []string{"compress-zstd"}, NodeInfo: []byte(`{"zone":"x"}`),
 		Limits: Limits{Message: 1, Calls: 2, Streams: 3, Window: 4, Routes: 5, Schemas: 6, Names: 7}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, error %v", got, err)
@@ -49,7 +49,7 @@ func TestHelloRefuses(t *testing.T) {
 		{"a limit below 0", `"calls":2`, `"calls":-2`, "limit Calls is -2"},
 		{"a limit that is no whole number", `"calls":2`, `"calls":2.5`, "not the JSON it should be"},
 		{"a limit of 2 to the 64", `"calls":2`, `"calls":18446744073709551616`, "not the JSON it should be"},
-		{"much about itself", `{"zone":"x"}`, `"` + strings.Repeat("x", MaxAbout) + `"`, "16386 bytes, at most 16384"},
+		{"much about itself", `{"zone":"x"}`, `"` + strings.Repeat("x", MaxNodeInfo) + `"`, "16386 bytes, at most 16384"},
 		{"more than one value", `}}`, `}}{}`, "not the JSON it should be"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestCompressionIsWhatBothOffer(t *testing.T) {
 
 func TestLargestHelloFits(t *testing.T) {
 	c := Config{Node: strings.Repeat("\\", MaxName), Cluster: strings.Repeat(`"`, MaxName),
-		About: []byte(`"` + strings.Repeat("<", MaxAbout-2) + `"`), Compression: Zstd}
+		NodeInfo: []byte(`"` + strings.Repeat("<", MaxNodeInfo-2) + `"`), Compression: Zstd}
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func FuzzHello(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c := Config{Node: h.Node, Cluster: h.Cluster, About: h.About, Limits: h.Limits}
+		c := Config{Node: h.Node, Cluster: h.Cluster, NodeInfo: h.NodeInfo, Limits: h.Limits}
 		if err := c.Validate(); err != nil {
 			t.Errorf("a peer like this was accepted: %v", err)
 		}

@@ -213,16 +213,16 @@ func (a *assembly) make(n int) {
 	if cap(a.buf)-len(a.buf) >= n {
 		return
 	}
-	room := 2 * (len(a.buf) + n)
+	capacity := 2 * (len(a.buf) + n)
 	if a.stream == nil || !a.stream.link.memory.Crowded() {
-		room = max(room, eager)
+		capacity = max(capacity, eager)
 	}
-	room = min(room, a.total)
+	capacity = min(capacity, a.total)
 	var grown []byte
-	if room < chunkSize {
-		grown = make([]byte, 0, room)
+	if capacity < chunkSize {
+		grown = make([]byte, 0, capacity)
 	} else {
-		grown = largeBuffer(room)
+		grown = largeBuffer(capacity)
 	}
 	grown = append(grown, a.buf...)
 	if a.stream != nil {

@@ -112,10 +112,10 @@ func (l *Link) lockWithSpace(ctx context.Context, stop <-chan struct{}, size int
 		if l.spaceFreed == nil {
 			l.spaceFreed = make(chan struct{})
 		}
-		room := l.spaceFreed
+		freed := l.spaceFreed
 		l.mu.Unlock()
 		select {
-		case <-room:
+		case <-freed:
 		case <-l.done:
 		case <-ctx.Done():
 			return ctx.Err()

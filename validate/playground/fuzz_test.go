@@ -22,50 +22,50 @@ func FuzzVerdictsAgree(f *testing.F) {
 		f.Add(uint16(65535-i), []byte("\x03\x01Ada\x05\x02ab\x00\x01\x01\x09\x02\x02\x01"))
 	}
 	f.Fuzz(func(t *testing.T, number uint16, data []byte) {
-		room := roomFor(t, number)
-		typ, ok := room.typ(number)
+		checked := fuzzRangeOf(t, number)
+		typ, ok := checked.typ(number)
 		if !ok {
 			return
 		}
 		ptr := reflect.New(typ)
 		r := reader(data)
 		r.fill(ptr.Elem(), 0)
-		room.compare(t, ptr.Interface())
+		checked.compare(t, ptr.Interface())
 	})
 }
 
-// fuzzRoom serves a range of type numbers, so that neither validator collects more types than it can keep quickly.
-type fuzzRoom struct {
+// fuzzRange serves a range of type numbers, so that neither validator collects more types than it can keep quickly.
+type fuzzRange struct {
 	contenders
 	types map[uint16]reflect.Type // nil where the type does not compile
 }
 
 var (
-	fuzzRooms   = map[uint16]*fuzzRoom{}
-	fuzzRoomsMu sync.Mutex
+	fuzzRanges   = map[uint16]*fuzzRange{}
+	fuzzRangesMu sync.Mutex
 )
 
-func roomFor(t *testing.T, number uint16) *fuzzRoom {
-	fuzzRoomsMu.Lock()
-	defer fuzzRoomsMu.Unlock()
-	room, ok := fuzzRooms[number/64]
+func fuzzRangeOf(t *testing.T, number uint16) *fuzzRange {
+	fuzzRangesMu.Lock()
+	defer fuzzRangesMu.Unlock()
+	checked, ok := fuzzRanges[number/64]
 	if !ok {
-		room = &fuzzRoom{newContenders(t), map[uint16]reflect.Type{}}
-		fuzzRooms[number/64] = room
+		checked = &fuzzRange{newContenders(t), map[uint16]reflect.Type{}}
+		fuzzRanges[number/64] = checked
 	}
-	return room
+	return checked
 }
 
-func (room *fuzzRoom) typ(number uint16) (reflect.Type, bool) {
-	fuzzRoomsMu.Lock()
-	defer fuzzRoomsMu.Unlock()
-	typ, ok := room.types[number]
+func (checked *fuzzRange) typ(number uint16) (reflect.Type, bool) {
+	fuzzRangesMu.Lock()
+	defer fuzzRangesMu.Unlock()
+	typ, ok := checked.types[number]
 	if !ok {
 		typ = fuzzType(number)
-		if _, err := room.linked.Compile(typ); err != nil {
+		if _, err := checked.linked.Compile(typ); err != nil {
 			typ = nil
 		}
-		room.types[number] = typ
+		checked.types[number] = typ
 	}
 	return typ, typ != nil
 }

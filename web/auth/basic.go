@@ -131,8 +131,8 @@ func (b *basic) checked(ctx context.Context, name, password string) (*Principal,
 // hash returns the key under which checked credentials are remembered. It is of no use without the secret, which never leaves
 // the process.
 func (b *basic) hash(credentials string) [sha256.Size]byte {
-	var room [256]byte
-	return sha256.Sum256(append(append(room[:0], b.secret[:]...), credentials...))
+	var buffer [256]byte
+	return sha256.Sum256(append(append(buffer[:0], b.secret[:]...), credentials...))
 }
 
 // parseBasic reads "name:password" in base64. Neither may have control characters, and the text is UTF-8 (RFC 7617,

@@ -118,11 +118,11 @@ func (x *Exchange) Keep() {
 	for _, p := range x.Params {
 		size += len(p)
 	}
-	room := make([]byte, 0, size) // of which each string becomes a part
+	buffer := make([]byte, 0, size) // of which each string becomes a part
 	keep := func(s *string) {
-		start := len(room)
-		room = append(room, *s...)
-		*s = unsafe.String(unsafe.SliceData(room[start:]), len(*s))
+		start := len(buffer)
+		buffer = append(buffer, *s...)
+		*s = unsafe.String(unsafe.SliceData(buffer[start:]), len(*s))
 	}
 	for _, s := range []*string{&x.Path, &x.Query, &x.Host, &x.ID} {
 		keep(s)

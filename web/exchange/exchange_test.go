@@ -52,10 +52,10 @@ func TestResetLeavesOnlyWhatIsOfTheConnection(t *testing.T) {
 }
 
 func TestKeptValuesStayWhenTheBufferIsReused(t *testing.T) {
-	room := []byte("/items/7 page=2 localhost X-Tenant acme 7")
+	buffer := []byte("/items/7 page=2 localhost X-Tenant acme 7")
 	part := func(s string) string {
-		at := strings.Index(string(room), s)
-		return unsafe.String(&room[at], len(s))
+		at := strings.Index(string(buffer), s)
+		return unsafe.String(&buffer[at], len(s))
 	}
 	lent := func() *Exchange {
 		x := &Exchange{Method: "GET", Path: part("/items/7"), Query: part("page=2"), Host: part("localhost"), Params: []string{part("7"), ""}, Borrowed: true}
@@ -67,14 +67,14 @@ func TestKeptValuesStayWhenTheBufferIsReused(t *testing.T) {
 	x.MakeID(func(dst []byte) []byte { return append(dst, "made"...) })
 	x.Keep()
 	path, id := x.Path, x.ID
-	clear(room)
+	clear(buffer)
 	x.MakeID(func(dst []byte) []byte { return append(dst, "other"...) })
 	if path != "/items/7" || id != "made" || x.Query != "page=2" || x.Host != "localhost" || x.Params[0] != "7" || x.Params[1] != "" ||
 		x.Header.Get("X-Tenant") != "acme" || !x.Header.Has("Empty") {
 		t.Errorf("%q %q %+v", path, id, x)
 	}
 	if left.Path == "/items/7" {
-		t.Error("the room was not written again: this test shows nothing")
+		t.Error("the buffer was not written again: this test shows nothing")
 	}
 }
 

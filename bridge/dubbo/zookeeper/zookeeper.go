@@ -132,22 +132,22 @@ func (c *client) serve(ctx context.Context, work func(context.Context, dubbo.Reg
 	var current int64
 	stop := func() {}
 	defer func() { stop() }()
-	reached, told := false, false
+	reached, warned := false, false
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-c.changed:
 		case <-time.After(tellAfter):
-			if !reached && !told {
-				told = true
+			if !reached && !warned {
+				warned = true
 				c.log.Warn("ZooKeeper is not reached: providers that are known stay, and others are not found meanwhile", "servers", c.registry.Servers)
 			}
 			continue
 		}
 		id := c.SessionID()
-		if reached = c.State() == zk.StateHasSession; reached && told {
-			told = false
+		if reached = c.State() == zk.StateHasSession; reached && warned {
+			warned = false
 			c.log.Info("ZooKeeper is reached again")
 		}
 		if current != 0 && id != current {
