@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/gateway"
 )
 
 // handle runs the handler for one message and reports the result to the broker.
@@ -152,7 +154,7 @@ func (r *runner) release(d *engine.Delivery) {
 func (r *runner) deadLetter(d *engine.Delivery, reason error) bool {
 	e := sabir.AsError(reason)
 	dead := &engine.Outgoing{Message: d.Message, Dedup: true}
-	dead.ID = derivedID(d.ID, r.spec.Name, r.Group)
+	dead.ID = deadID(d, r.spec.Name, r.Group)
 	dead.Only = ""
 	dead.Dead = &engine.Dead{Channel: r.spec.Name, Group: r.Group, Sequence: d.Sequence, Attempts: d.Attempt, Code: e.Code.String(),
 		Reason: shortened(reason.Error()), Time: time.Now(), Node: r.node.ID()}
@@ -176,6 +178,19 @@ func (r *runner) deadLetter(d *engine.Delivery, reason error) bool {
 	r.log.Error("channel: a message became a dead letter", "message", d.ID,
 		"attempts", d.Attempt, "dead_letters", r.DeadLettersTo, "request_id", d.Request, "error", e)
 	return true
+}
+
+// deadID makes the ID of a message as a dead letter: the same each time, so that brokers keep one where the first attempt to publish it was
+// kept and not answered. A message of another program may have no ID, and is told from others by its place, or by nothing where the broker
+// has no places; such a broker keeps all.
+func deadID(d *engine.Delivery, channel, group string) string {
+	switch {
+	case d.ID != "":
+		return derivedID(d.ID, channel, group)
+	case d.Sequence != 0:
+		return derivedID("", strconv.FormatUint(d.Sequence, 10), channel, group)
+	}
+	return gateway.NewRequestID()
 }
 
 // shortened cuts a reason to the length that a message's head can hold.
