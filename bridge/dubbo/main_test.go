@@ -73,7 +73,7 @@ func java(t *testing.T, class string, arguments ...string) *exec.Cmd {
 		if err != nil {
 			t.Fatal(err)
 		}
-		compile := exec.CommandContext(t.Context(), compiler, append([]string{"-nowarn", "-cp", path, "-d", dir}, sources...)...)
+		compile := exec.CommandContext(t.Context(), compiler, append([]string{"-nowarn", "-parameters", "-cp", path, "-d", dir}, sources...)...)
 		if out, err := compile.CombinedOutput(); err != nil {
 			t.Fatalf("javac: %v\n%s", err, out)
 		}

@@ -31,7 +31,8 @@ type tripleCall struct {
 	inv    *invocation // without arguments
 	answer attachments
 
-	wrote bool // the head of the answer
+	wrote  bool // the head of the answer
+	events bool // it is a stream of events
 }
 
 // route finds the interface and the method of a request.

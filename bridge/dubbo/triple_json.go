@@ -12,14 +12,20 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/introspect"
 )
 
-// serveJSON answers a call of Triple in JSON: POST /interface/method, whose body is a list of arguments, or the one argument.
+// serveJSON answers a call of Triple in JSON: POST /interface/method, whose body is a list of arguments, or the one argument, or GET with them in the query.
+// A stream of answers is one of server-sent events.
 func (c *tripleCall) serveJSON() {
 	out, err := c.callJSON()
 	if err != nil {
 		c.refuseJSON(err)
+		return
+	}
+	if c.wrote { // events
 		return
 	}
 	setAttachments(c.w.Header(), "", c.answer.taken())
@@ -30,11 +36,15 @@ func (c *tripleCall) serveJSON() {
 }
 
 func (c *tripleCall) callJSON() ([]byte, error) {
-	if c.r.Method != http.MethodPost {
-		c.w.Header().Set("Allow", http.MethodPost)
-		return nil, &statusError{http.StatusMethodNotAllowed, "want POST"}
+	get := c.r.Method == http.MethodGet
+	switch {
+	case get && fromOtherSite(c.r.Header):
+		return nil, &statusError{http.StatusForbidden, "a page of another site asks: want POST of application/json"}
+	case !get && c.r.Method != http.MethodPost:
+		c.w.Header().Set("Allow", "GET, POST")
+		return nil, &statusError{http.StatusMethodNotAllowed, "want GET or POST"}
 	}
-	if kind := c.r.Header.Get("Content-Type"); kind != "" {
+	if kind := c.r.Header.Get("Content-Type"); kind != "" && !get {
 		if name, _, err := mime.ParseMediaType(kind); err != nil || name != "application/json" && !strings.HasSuffix(name, "+json") || strings.HasPrefix(name, "application/grpc") {
 			return nil, &statusError{http.StatusUnsupportedMediaType, fmt.Sprintf("the content type %.100q is not spoken: want application/json", kind)}
 		}
@@ -51,10 +61,18 @@ func (c *tripleCall) callJSON() ([]byte, error) {
 	}
 	defer held.free(len(body))
 	c.control.SetReadDeadline(time.Time{})
+	count, format, input := countElements(body), codec.Codec(jsonArguments{}), body
+	if get {
+		count, format, input = len(c.r.URL.Query()), queryArguments{}, []byte(c.r.URL.RawQuery)
+	}
 	if action == nil {
-		if action = c.server.bridge.byCount(c.m, c.inv.method, countElements(body)); action == nil {
+		if action = c.server.bridge.byCount(c.m, c.inv.method, count); action == nil {
 			return nil, notFound(c.m, c.inv, c.server.bridge)
 		}
+	}
+	if action.Stream && action.Shape == introspect.ServerStream {
+		c.events = true
+		return nil, c.serveEvents(action, format, input)
 	}
 	if action.Stream {
 		return nil, &statusError{http.StatusNotImplemented, c.inv.method + " is a stream, which JSON does not carry: call it by tri://"}
@@ -63,7 +81,7 @@ func (c *tripleCall) callJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return action.Serve(in, jsonArguments{}, nil, body)
+	return action.Serve(in, format, nil, input)
 }
 
 // byCount is the action that is the one overload with so many parameters; nil for none.
@@ -130,6 +148,11 @@ func (c *tripleCall) refuseJSON(err error) {
 		Message string `json:"message"`
 		Status  string `json:"status"`
 	}{strings.ToValidUTF8(message, ""), strconv.Itoa(status)})
+	if c.events {
+		c.beginEvents(status)
+		_ = c.writeEvent(text) // the same
+		return
+	}
 	c.w.Header().Set("Content-Type", "application/json")
 	c.w.WriteHeader(status)
 	c.w.Write(text) // an error means that the caller is gone

@@ -317,7 +317,7 @@ func TestOtherRequestsOfHTTPAreRefused(t *testing.T) {
 		method, path, kind string
 		status             int
 	}{
-		{"GET", "/com.shop.OrderService/ping", "", 405},
+		{"PUT", "/com.shop.OrderService/ping", "", 405},
 		{"POST", "/com.shop.OrderService/ping", "text/xml", 415},
 		{"POST", "/com.shop.OrderService/ping", "application/grpc+json", 415},
 		{"POST", "/com.shop.OrderService/ping", "application/grpc-web+proto", 415},

@@ -111,6 +111,8 @@ var codePaths = map[string]codePath{
 	"bridge/dubbo.jsonArguments.Decode":              {fixed: "codec/json contains panics, and its error is that of the input"},
 	"bridge/dubbo.setAttachments":                    {fixed: "texts"},
 	"bridge/dubbo.streamFormat.Append":               {fixed: "codec/hessian contains panics, and its error is that of the stream"},
+	"bridge/dubbo.jsonOf":                            {fixed: "texts"},
+	"bridge/dubbo.queryArguments.Decode":             {fixed: "codec/json contains panics, and its error is that of the input"},
 	"bridge/dubbo.tripleCall.endConnect":             {fixed: "texts and a number"},
 	"bridge/dubbo.tripleCall.exception":              {fixed: "codec/hessian contains panics; an exception that cannot be written is replaced"},
 	"bridge/dubbo.tripleCall.finish":                 {fixed: "codec/hessian contains panics; exception has tried it"},
