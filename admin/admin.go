@@ -85,7 +85,6 @@ type server struct {
 
 	node      *sabir.Node
 	where     httpaccess.Address
-	key       httpaccess.Key
 	listener  net.Listener
 	server    *http.Server
 	interrupt context.CancelFunc // ends what lasts: profiles
@@ -153,16 +152,15 @@ func (s *server) prepare(ctx context.Context) error {
 	if s.where, err = httpaccess.Resolve(ctx, s.config.Addr); err != nil {
 		return err
 	}
-	if err := errors.Join(httpaccess.CheckKey(s.config.Key), httpaccess.CheckTLS(s.config.TLS)); err != nil {
+	if err := errors.Join(s.config.Keys.Check(), httpaccess.CheckTLS(s.config.TLS)); err != nil {
 		return err
 	}
-	s.key = httpaccess.NewKey(s.config.Key)
 	return s.checkAccess()
 }
 
 // checkAccess refuses to serve more than probes where other machines could ask without a key.
 func (s *server) checkAccess() error {
-	keyLength := len(s.config.Key.Bytes())
+	keyLength := s.config.Keys.Shortest()
 	switch {
 	case s.where.Loopback(), httpaccess.DemandsCertificates(s.config.TLS):
 	case keyLength >= httpaccess.MinKey:

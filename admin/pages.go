@@ -25,7 +25,7 @@ func (s *server) handler() http.Handler {
 // ownHostOnly answers requests for this machine's names only where no key is asked for. A web page can bind its own DNS name to
 // 127.0.0.1 (DNS rebinding), and would read what browsers otherwise keep from it.
 func (s *server) ownHostOnly(next http.Handler) http.Handler {
-	if !s.where.Loopback() || !s.config.Key.None() {
+	if !s.where.Loopback() || !s.config.Keys.None() {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,10 +42,10 @@ func (s *server) trusts(r *http.Request) bool {
 	switch {
 	case httpaccess.DemandsCertificates(s.config.TLS):
 		return true // the handshake has seen it
-	case s.config.Key.None():
+	case s.config.Keys.None():
 		return s.where.Loopback()
 	}
-	return s.key.Opens(r.Header.Get("Authorization"))
+	return s.config.Keys.Opens(r.Header.Get("Authorization"))
 }
 
 // guard answers 401 to callers whom the server does not trust.

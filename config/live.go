@@ -3,12 +3,14 @@ package config
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
 	"sync/atomic"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/telemetry"
 )
 
@@ -18,7 +20,8 @@ type live struct {
 	json     atomic.Bool
 	log      *slog.Logger
 	policies policies
-	nodes    []*sabir.Node // that run with these settings; guarded by Loaded.mu
+	keys     map[string]*httpaccess.Keys // of the servers that ask for one, by the name of the setting
+	nodes    []*sabir.Node               // that run with these settings; guarded by Loaded.mu
 }
 
 // Logger is the logger that the settings describe. Its level and its format change when they are read again.
@@ -26,7 +29,7 @@ func (l *Loaded) Logger() *slog.Logger {
 	if l.live != nil {
 		return l.live.log
 	}
-	l.live = &live{policies: policies{byPattern: l.Settings.Policies}}
+	l.live = &live{policies: policies{byPattern: l.Settings.Policies}, keys: map[string]*httpaccess.Keys{}}
 	l.live.setLog(l.Settings.Log)
 	options := &slog.HandlerOptions{Level: &l.live.level}
 	l.live.log = slog.New(telemetry.LogHandler(eitherFormat{&l.live.json, slog.NewTextHandler(os.Stderr, options), slog.NewJSONHandler(os.Stderr, options)}))
@@ -54,6 +57,14 @@ func (s *Settings) limits() (list []sabir.NodeOption) {
 	return list
 }
 
+// key is the setting of that name, of those whose keys can change while a server asks for one.
+func (s *Settings) key(path string) *Secret {
+	if path == "http.key" {
+		return &s.HTTP.Key
+	}
+	return &s.Admin.Key
+}
+
 // guard gives a node that starts its limits, and those that the settings have later.
 func (l *Loaded) guard(n *sabir.Node) error {
 	l.mu.Lock()
@@ -72,6 +83,11 @@ func (l *Loaded) leave(n *sabir.Node) {
 // use gives the nodes what can change while they run. On an error nothing changes.
 func (l *Loaded) use(s *Settings) error {
 	l.Logger()
+	for path, keys := range l.live.keys {
+		if err := keys.MayBecome(split(*s.key(path))...); err != nil && !s.key(path).None() {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
 	if err := l.live.policies.change(s.Policies); err != nil {
 		return err
 	}
@@ -82,6 +98,12 @@ func (l *Loaded) use(s *Settings) error {
 	}
 	l.live.setLog(s.Log)
 	own := &l.Settings
+	for path, keys := range l.live.keys {
+		if key := s.key(path); !key.None() { // else a restart ends it
+			keys.Replace(split(*key)...)
+			*own.key(path) = *key
+		}
+	}
 	own.Log, own.Policies = s.Log, s.Policies
 	own.MaxDepth, own.StartTimeout, own.StopTimeout = s.MaxDepth, s.StartTimeout, s.StopTimeout
 	return nil

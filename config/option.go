@@ -8,12 +8,13 @@ import (
 	"github.com/sabir-go/sabir/admin"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/telemetry"
 )
 
 // Option gives the settings to a node, with the logger of [Loaded.Logger]; the options that they stand for, such as sabir.HTTP and
 // sabir.Logger, cannot be given besides. On SIGHUP the node reads them again and uses those that can change while it runs, which are the log, the
-// limits and the policies; the log says which did, and which take a restart. sabir.MaxDepth, sabir.StartTimeout and sabir.StopTimeout may be given besides: they hold where no
+// limits, the policies and the keys for HTTP; the log says which did, and which take a restart. sabir.MaxDepth, sabir.StartTimeout and sabir.StopTimeout may be given besides: they hold where no
 // setting says otherwise. The command sabir config set, the action $config.set, changes them too.
 func (l *Loaded) Option() sabir.NodeOption {
 	s := &l.Settings
@@ -28,9 +29,9 @@ func (l *Loaded) Option() sabir.NodeOption {
 	add(s.ID != "", func() sabir.NodeOption { return sabir.NodeID(s.ID) })
 	add(s.Join != "", func() sabir.NodeOption { return sabir.Join(s.Join, s.cluster()...) })
 	add(s.HTTP.Address != "", func() sabir.NodeOption {
-		return sabir.HTTP(s.HTTP.Address, append(keyOf(s.HTTP.Key), l.config.HTTP...)...)
+		return sabir.HTTP(s.HTTP.Address, append(l.withKeys("http.key"), l.config.HTTP...)...)
 	})
-	add(s.Admin.Address != "" && !s.Admin.Metrics, func() sabir.NodeOption { return admin.Serve(s.Admin.Address, s.Admin.options()...) })
+	add(s.Admin.Address != "" && !s.Admin.Metrics, func() sabir.NodeOption { return admin.Serve(s.Admin.Address, l.adminOptions()...) })
 	return sabir.Options(list...)
 }
 
@@ -40,30 +41,44 @@ func (l *Loaded) metrics() sabir.NodeOption {
 		return sabir.WithExtension(failed{err})
 	}
 	a := &l.Settings.Admin
-	return sabir.Options(sabir.Use(tel.Middleware()), sabir.Serve(tel.Stats()), admin.Serve(a.Address, append(a.options(), admin.Metrics(tel.Handler()))...))
+	return sabir.Options(sabir.Use(tel.Middleware()), sabir.Serve(tel.Stats()), admin.Serve(a.Address, append(l.adminOptions(), admin.Metrics(tel.Handler()))...))
 }
 
-func (a *Admin) options() []gateway.HTTPOption {
-	list := keyOf(a.Key)
+func (l *Loaded) adminOptions() []gateway.HTTPOption {
+	a := &l.Settings.Admin
+	list := l.withKeys("admin.key")
 	if a.Profiler {
 		list = append(list, admin.Profiler())
 	}
 	return list
 }
 
-func keyOf(key Secret) []gateway.HTTPOption {
+// withKeys gives a server the keys of a setting, which can be replaced while it runs.
+func (l *Loaded) withKeys(path string) []gateway.HTTPOption {
+	key := *l.Settings.key(path)
 	if key.None() {
 		return nil
 	}
-	return []gateway.HTTPOption{gateway.Key(string(key.Bytes()))}
+	keys := httpaccess.NewKeys(split(key)...)
+	l.live.keys[path] = keys
+	return []gateway.HTTPOption{gateway.Key(""), func(c *gateway.HTTPConfig) { c.Keys = keys }}
+}
+
+// split returns the keys of a setting: the new one, and old ones after commas.
+func split(key Secret) []string {
+	if key.None() {
+		return nil
+	}
+	keys := strings.Split(string(key.Bytes()), ",")
+	for i := range keys {
+		keys[i] = strings.TrimSpace(keys[i])
+	}
+	return keys
 }
 
 func (s *Settings) cluster() (list []cluster.Option) {
 	if !s.Key.None() {
-		keys := strings.Split(string(s.Key.Bytes()), ",")
-		for i := range keys {
-			keys[i] = strings.TrimSpace(keys[i])
-		}
+		keys := split(s.Key)
 		list = append(list, cluster.Key(keys[0], keys[1:]...))
 	}
 	if !s.NodeKey.None() {

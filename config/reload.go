@@ -70,10 +70,10 @@ func tree(set map[string]string) map[string]any {
 }
 
 // onlyLive is the error of what Set was given and takes a restart.
-func (l *Loaded) onlyLive(set map[string]string) error {
+func (l *Loaded) onlyLive(running *Loaded, set map[string]string) error {
 	for _, one := range l.leaves() {
-		if _, given := set[one.path]; given && one.field.Tag.Get("live") == "" {
-			return fmt.Errorf("config: set: %s cannot change while the node runs: the log, the limits (max_depth, start_timeout, stop_timeout) and the policies can", one.path)
+		if _, given := set[one.path]; given && !running.changesLive(one) {
+			return fmt.Errorf("config: set: %s cannot change while the node runs: the log, the limits (max_depth, start_timeout, stop_timeout), the policies and the keys of servers that ask for one (http.key, admin.key) can", one.path)
 		}
 	}
 	return nil
@@ -85,7 +85,7 @@ func (l *Loaded) reload(again Config) (used, later []string, err error) {
 	}
 	now, err := Load(again)
 	if err == nil {
-		err = now.onlyLive(again.set)
+		err = now.onlyLive(l, again.set)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -94,8 +94,8 @@ func (l *Loaded) reload(again Config) (used, later []string, err error) {
 	for _, one := range l.leaves() {
 		before[one.path] = one
 	}
-	note := func(one leaf) {
-		if one.field.Tag.Get("live") != "" {
+	note := func(one leaf, gone bool) {
+		if l.changesLive(one) && !(one.secret && gone) {
 			used = append(used, one.path)
 		} else {
 			later = append(later, one.path)
@@ -105,23 +105,29 @@ func (l *Loaded) reload(again Config) (used, later []string, err error) {
 		old, had := before[one.path]
 		delete(before, one.path)
 		if !had && !one.value.IsZero() || had && !same(old, one) {
-			note(one)
+			note(one, one.value.IsZero())
 		}
 	}
 	for _, one := range before { // entries of a map that are gone
 		if !one.value.IsZero() {
-			note(one)
+			note(one, true)
 		}
 	}
 	if err := l.use(&now.Settings); err != nil {
 		return nil, nil, fmt.Errorf("config: %w", err)
 	}
 	for _, one := range now.leaves() {
-		if one.field.Tag.Get("live") != "" {
+		if l.changesLive(one) && !(one.secret && one.value.IsZero()) {
 			l.origins[one.path] = now.origins[one.path]
 		}
 	}
 	return sorted(used), sorted(later), nil
+}
+
+// changesLive reports whether a setting can change while the node runs: a key where a server asks for one.
+func (l *Loaded) changesLive(one leaf) bool {
+	l.Logger()
+	return one.field.Tag.Get("live") != "" && (!one.secret || l.live.keys[one.path] != nil)
 }
 
 func same(a, b leaf) bool {

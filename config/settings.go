@@ -35,13 +35,13 @@ type Settings struct {
 // HTTP is the HTTP side for callers; see sabir.HTTP.
 type HTTP struct {
 	Address string `json:"address" doc:"Where it listens, such as :3000 for this machine, or 0.0.0.0:3000. Default: nowhere."`
-	Key     Secret `json:"key" doc:"The key that callers send as Authorization: Bearer."`
+	Key     Secret `json:"key" doc:"The key that callers send as Authorization: Bearer; old ones, after commas, are accepted too. It can change while the node runs." live:"yes"`
 }
 
 // Admin is the address for operators; see package admin.
 type Admin struct {
 	Address  string `json:"address" doc:"Where it listens, such as :9464. Default: nowhere."`
-	Key      Secret `json:"key" doc:"The key for metrics and profiles. Needed where other machines reach the address and one of them is on."`
+	Key      Secret `json:"key" doc:"The key for metrics and profiles. Needed where other machines reach the address and one of them is on; old ones, after commas, are accepted too. It can change while the node runs." live:"yes"`
 	Metrics  bool   `json:"metrics" doc:"Serves metrics for Prometheus at /metrics."`
 	Profiler bool   `json:"profiler" doc:"Serves profiles at /debug/pprof/."`
 }

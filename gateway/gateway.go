@@ -21,8 +21,8 @@ import (
 	"crypto/tls"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/internal/option"
-	"github.com/sabir-go/sabir/internal/secret"
 )
 
 // Gateway is a way into a node from outside, such as HTTP: started after the services, stopped before them.
@@ -69,7 +69,7 @@ const StreamWindow = 16
 // HTTPConfig holds the values of sabir.HTTP and its options, for the package that serves it.
 type HTTPConfig struct {
 	Addr    string
-	Key     secret.Secret
+	Keys    *httpaccess.Keys
 	TLS     *tls.Config
 	Options []any // of the package that serves it, in the order in which they were given
 
@@ -87,12 +87,13 @@ func (c *HTTPConfig) Problem(err error) {
 // HTTPOption is an option of sabir.HTTP: [Key], [TLS], and those of package web.
 type HTTPOption func(*HTTPConfig)
 
-// Key asks every caller for "Authorization: Bearer <key>". Use at least 16 random characters.
-func Key(key string) HTTPOption {
+// Key asks every caller for "Authorization: Bearer <key>". Use at least 16 random characters. Old ones are accepted too, while callers change
+// from one key to the next.
+func Key(key string, old ...string) HTTPOption {
 	where := option.Caller()
 	return func(c *HTTPConfig) {
 		c.Problem(c.Given.Again("gateway.Key", where))
-		c.Key = secret.New([]byte(key))
+		c.Keys = httpaccess.NewKeys(append([]string{key}, old...)...)
 	}
 }
 

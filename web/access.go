@@ -8,7 +8,6 @@ import (
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/httpaccess"
-	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -17,18 +16,18 @@ func checkAccess(where httpaccess.Address, config gateway.HTTPConfig, s *setting
 	if err := httpaccess.CheckTLS(config.TLS); err != nil {
 		return err
 	}
-	if err := httpaccess.CheckKey(config.Key); err != nil {
+	if err := config.Keys.Check(); err != nil {
 		return err
 	}
 	switch {
 	case where.Loopback(), httpaccess.DemandsCertificates(config.TLS), s.open:
 		return nil
-	case config.Key.None() && !s.root.guarded():
+	case config.Keys.None() && !s.root.guarded():
 		return fmt.Errorf("refusing to listen on %s, where other machines could call without a key: "+
 			"add gateway.Key(…), web.Auth(…) or gateway.TLS with ClientAuth tls.RequireAndVerifyClientCert and ClientCAs, "+
 			"or web.Open() if anyone may call, or leave out the host (%q) to be reached from this machine only", where.At, fmt.Sprintf(":%d", where.At.Port()))
-	case !config.Key.None() && len(config.Key.Bytes()) < httpaccess.MinKey:
-		return fmt.Errorf("refusing to listen on %s with a key of %d characters: use at least %d random ones (openssl rand -hex 16)", where.At, len(config.Key.Bytes()), httpaccess.MinKey)
+	case !config.Keys.None() && config.Keys.Shortest() < httpaccess.MinKey:
+		return fmt.Errorf("refusing to listen on %s with a key of %d characters: use at least %d random ones (openssl rand -hex 16)", where.At, config.Keys.Shortest(), httpaccess.MinKey)
 	}
 	return nil
 }
@@ -64,18 +63,12 @@ func sameOrigin(x *exchange.Exchange) bool {
 	return err == nil && u.Host == x.Host
 }
 
-// serverKey is the key of gateway.Key.
-type serverKey struct{ httpaccess.Key }
+// opens reports whether the request carries one of the keys.
+func opens(keys *httpaccess.Keys, x *exchange.Exchange) bool {
+	return keys.Opens(x.Header.Get("Authorization"))
+}
 
-func newServerKey(key secret.Secret) *serverKey { return &serverKey{httpaccess.NewKey(key)} }
-
-// opens reports whether the request carries the key.
-func (k *serverKey) opens(x *exchange.Exchange) bool { return k.Opens(x.Header.Get("Authorization")) }
-
-func (k *serverKey) check(x *exchange.Exchange) error {
-	if k.opens(x) {
-		return nil
-	}
+func badKey(x *exchange.Exchange) error {
 	x.Answer.Add("WWW-Authenticate", `Bearer realm="sabir"`)
 	return sabir.NewError(sabir.CodeUnauthenticated, sabir.ErrBadKey.Name, `this node wants a key: send it as "Authorization: Bearer <key>"`)
 }

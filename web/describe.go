@@ -100,14 +100,14 @@ func (s *server) title() string {
 
 // schemes returns the ways to authenticate in a group, by name.
 func (s *server) schemes(d *routeGroup) map[string]api.Scheme {
-	if len(d.authenticators) == 0 && s.config.Key.None() {
+	if len(d.authenticators) == 0 && s.config.Keys.None() {
 		return nil
 	}
 	all := make(map[string]api.Scheme)
 	for _, a := range d.authenticators {
 		all[a.Name()] = a.Scheme()
 	}
-	if !s.config.Key.None() {
+	if !s.config.Keys.None() {
 		all["nodeKey"] = keyScheme
 	}
 	return all

@@ -8,13 +8,12 @@ import (
 	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/internal/isolate"
 	"github.com/sabir-go/sabir/internal/principal"
-	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
 // assemble makes the filter chain of the group, once: the check of the Host header, the filters that know other sites (CORS),
 // the check of where browsers come from, and then the other filters, with the authentication at the place of its option.
-func (g *routeGroup) assemble(s *hostCheck, key secret.Secret) {
+func (g *routeGroup) assemble(s *hostCheck, keys *httpaccess.Keys) {
 	chain := []exchange.Filter{{Name: "host", Before: s.checkHostOf}}
 	for _, f := range g.filters {
 		if f.Preflight != nil {
@@ -26,7 +25,7 @@ func (g *routeGroup) assemble(s *hostCheck, key secret.Secret) {
 		switch {
 		case isAuth(f):
 			g.open = append([]exchange.Filter(nil), chain...)
-			if guard, ok := g.authentication(key); ok {
+			if guard, ok := g.authentication(keys); ok {
 				chain = append(chain, guard)
 			}
 		case f.Preflight == nil:
@@ -39,21 +38,26 @@ func (g *routeGroup) assemble(s *hostCheck, key secret.Secret) {
 
 // authentication returns the filter that authenticates callers, if the group has one. The key of the server is accepted besides
 // the authenticators.
-func (g *routeGroup) authentication(key secret.Secret) (guard exchange.Filter, ok bool) {
+func (g *routeGroup) authentication(keys *httpaccess.Keys) (guard exchange.Filter, ok bool) {
 	switch {
-	case len(g.authenticators) == 0 && (key.None() || g.anonymous):
+	case len(g.authenticators) == 0 && (keys.None() || g.anonymous):
 		return guard, false
 	case len(g.authenticators) == 0:
-		return exchange.Filter{Name: "key", Before: newServerKey(key).check}, true
+		return exchange.Filter{Name: "key", Before: func(x *exchange.Exchange) error {
+			if opens(keys, x) {
+				return nil
+			}
+			return badKey(x)
+		}}, true
 	default:
 		guard = principal.Filter(g.authenticators, g.anonymous)
 	}
-	if key.None() {
+	if keys.None() {
 		return guard, true
 	}
-	own, others := newServerKey(key), guard.Before
+	others := guard.Before
 	guard.Before = func(x *exchange.Exchange) error {
-		if own.opens(x) {
+		if opens(keys, x) {
 			return nil
 		}
 		return others(x)

@@ -6,17 +6,18 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 )
 
 // Site describes to a mounted handler where it is mounted.
 type Site struct {
 	Node     *sabir.Node
-	Prefix   string         // its own
-	Key      string         // of gateway.Key; "" for none
-	Loopback bool           // it listens on this machine, lets callers in without credentials and answers to this machine's names only
-	Open     bool           // every client may call, see Open
-	API      func() api.API // what can be called here now
-	Body     int64          // bytes of a request's body, see BodyLimit
+	Prefix   string           // its own
+	Keys     *httpaccess.Keys // of gateway.Key; none without
+	Loopback bool             // it listens on this machine, lets callers in without credentials and answers to this machine's names only
+	Open     bool             // every client may call, see Open
+	API      func() api.API   // what can be called here now
+	Body     int64            // bytes of a request's body, see BodyLimit
 	// Handler answers requests as the server does, for a mounted handler of another protocol that makes requests of its own for the
 	// client whose request it has. With that request's headers, Host, RemoteAddr and TLS they pass the guards of the action that they
 	// call, as the client's own would: filters, authentication, limits, middlewares. They count beside the client's request, as the

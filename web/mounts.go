@@ -26,7 +26,7 @@ type mounted struct {
 // mount makes the handlers that were mounted, those with the longest prefix first.
 func (s *server) mount() error {
 	for _, m := range s.settings.mounts {
-		mountedAt := Site{Node: s.node, Prefix: m.prefix, Key: string(s.config.Key.Bytes()), Loopback: s.onlyLocal, Open: s.settings.open,
+		mountedAt := Site{Node: s.node, Prefix: m.prefix, Keys: s.config.Keys, Loopback: s.onlyLocal, Open: s.settings.open,
 			API: func() api.API { return s.api() }, Body: s.settings.root.body, Handler: s}
 		h, err := m.make(mountedAt)
 		if err != nil {

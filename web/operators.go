@@ -46,7 +46,7 @@ func (s *server) isOperator(x *exchange.Exchange) bool {
 		return false
 	case s.onlyLocal && slices.Contains(granted, ThisMachine) && fromThisMachine(x):
 		return true
-	case !s.config.Key.None() && slices.Contains(granted, KeyHolder) && newServerKey(s.config.Key).opens(x):
+	case !s.config.Keys.None() && slices.Contains(granted, KeyHolder) && opens(s.config.Keys, x):
 		return true
 	}
 	p, ok := x.Principal.(*auth.Principal)

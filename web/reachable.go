@@ -107,11 +107,11 @@ func roles(names ...string) string { return "role " + strings.Join(names, " or "
 // admitted describes the callers whom a group lets in to what has no rule of its own.
 func (s *server) admitted(g *routeGroup) string {
 	switch {
-	case g.guarded() && s.config.Key.None():
+	case g.guarded() && s.config.Keys.None():
 		return signedIn
 	case g.guarded():
 		return signedIn + ", or holds gateway.Key"
-	case !s.config.Key.None() && !g.anonymous:
+	case !s.config.Keys.None() && !g.anonymous:
 		return "who holds gateway.Key"
 	case httpaccess.DemandsCertificates(s.config.TLS):
 		return "who has a certificate"

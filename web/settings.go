@@ -134,7 +134,7 @@ func (s *settings) group(prefix string, config gateway.HTTPConfig) {
 	wholeOnly := func(name string) {
 		s.problem("the group %q has an option that is for a whole server only: %s", prefix, name)
 	}
-	if !config.Key.None() {
+	if !config.Keys.None() {
 		wholeOnly("gateway.Key")
 	}
 	if config.TLS != nil {

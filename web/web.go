@@ -96,7 +96,7 @@ func Handler(n *sabir.Node, options ...gateway.HTTPOption) (http.Handler, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := httpaccess.CheckKey(config.Key); err != nil {
+	if err := config.Keys.Check(); err != nil {
 		return nil, err
 	}
 	return f, f.prepare(&hostCheck{}, false)
@@ -106,7 +106,7 @@ func Handler(n *sabir.Node, options ...gateway.HTTPOption) (http.Handler, error)
 func (s *server) prepare(check *hostCheck, onlyLocal bool) error {
 	s.onlyLocal = onlyLocal
 	for _, d := range s.settings.routeGroups() {
-		d.assemble(check, s.config.Key)
+		d.assemble(check, s.config.Keys)
 	}
 	s.ownPages = s.pages()
 	return s.mount()
@@ -145,7 +145,7 @@ func (s *server) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	onlyLocal := where.Loopback() && s.config.Key.None() && !s.settings.root.guarded()
+	onlyLocal := where.Loopback() && s.config.Keys.None() && !s.settings.root.guarded()
 	if err := s.prepare(&hostCheck{checkHost: onlyLocal, host: where.Host}, onlyLocal); err != nil {
 		return err
 	}

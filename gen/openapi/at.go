@@ -1,11 +1,8 @@
 package openapi
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web"
@@ -45,18 +42,8 @@ func (o options) handler(prefix string, site web.Site) (http.Handler, error) {
 	switch {
 	case o.public || site.Open:
 		p.open = true
-	case site.Key != "":
-		p.open, p.allow = true, holds(site.Key)
+	case !site.Keys.None():
+		p.open, p.allow = true, func(r *http.Request) bool { return site.Keys.Opens(r.Header.Get("Authorization")) }
 	}
 	return p, nil
-}
-
-// holds reports whether a request carries the key. The time it takes does not depend on the key.
-func holds(key string) func(*http.Request) bool {
-	want := sha256.Sum256([]byte(key))
-	return func(r *http.Request) bool {
-		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		got := sha256.Sum256([]byte(strings.TrimSpace(given)))
-		return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(got[:], want[:]) == 1
-	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sabir-go/sabir/gen/openapi"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/web"
 )
 
@@ -162,10 +163,10 @@ func TestWhichCallersMayReadThePage(t *testing.T) {
 	}{
 		{"a gateway without a key", web.Site{API: get}, nil, "", false, 200, 200},
 		{"a gateway that is open", web.Site{API: get, Open: true}, nil, "", true, 200, 200},
-		{"a gateway with a key, without it", web.Site{API: get, Key: key}, nil, "", true, 200, 401},
-		{"a gateway with a key, with another", web.Site{API: get, Key: key}, nil, "Bearer wrong", true, 200, 401},
-		{"a gateway with a key, with it", web.Site{API: get, Key: key}, nil, "Bearer " + key, true, 200, 200},
-		{"a gateway with a key, documentation for anyone", web.Site{API: get, Key: key}, []openapi.Option{openapi.Public()}, "", true, 200, 200},
+		{"a gateway with a key, without it", web.Site{API: get, Keys: httpaccess.NewKeys(key)}, nil, "", true, 200, 401},
+		{"a gateway with a key, with another", web.Site{API: get, Keys: httpaccess.NewKeys(key)}, nil, "Bearer wrong", true, 200, 401},
+		{"a gateway with a key, with it", web.Site{API: get, Keys: httpaccess.NewKeys(key)}, nil, "Bearer " + key, true, 200, 200},
+		{"a gateway with a key, documentation for anyone", web.Site{API: get, Keys: httpaccess.NewKeys(key)}, []openapi.Option{openapi.Public()}, "", true, 200, 200},
 	} {
 		h, err := openapi.Mounted("/docs", c.site, c.options...)
 		if err != nil {
@@ -184,7 +185,7 @@ func TestWhichCallersMayReadThePage(t *testing.T) {
 
 func TestWithoutTheKeyThePolicyDoesNotNameServers(t *testing.T) {
 	a := shop(t)
-	h, err := openapi.Mounted("/docs", web.Site{API: func() api.API { return a }, Key: "correct-horse-battery"})
+	h, err := openapi.Mounted("/docs", web.Site{API: func() api.API { return a }, Keys: httpaccess.NewKeys("correct-horse-battery")})
 	if err != nil {
 		t.Fatal(err)
 	}

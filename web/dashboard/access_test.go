@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 )
 
 const goodKey = "correct-horse-battery"
@@ -78,7 +79,7 @@ func (b *dashboard) logIn(tb testing.TB) string {
 var protected = []string{"/api/stream", "/api/events", "/api/action?name=ledger.book", "/api/latency?action=x", "/api/processes", "/api/traces", "/api/trace?id=" + strings.Repeat("a", 32)}
 
 func TestWithoutASessionNothingIsServed(t *testing.T) {
-	b := openBoard(t, config{key: goodKey})
+	b := openBoard(t, config{keys: httpaccess.NewKeys(goodKey)})
 	for _, path := range protected {
 		if w := b.ask(t, "GET", path, ""); w.Code != http.StatusUnauthorized || strings.Contains(w.Body.String(), "ledger") {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
@@ -95,7 +96,7 @@ func TestWithoutASessionNothingIsServed(t *testing.T) {
 }
 
 func TestTheRightKeyStartsASessionAndLogoutEndsIt(t *testing.T) {
-	b := openBoard(t, config{key: goodKey})
+	b := openBoard(t, config{keys: httpaccess.NewKeys(goodKey)})
 	session := b.logIn(t)
 	if w := b.ask(t, "GET", "/", "", session); w.Code != 200 || !strings.Contains(w.Body.String(), "<!doctype html>") {
 		t.Errorf("the page: %d", w.Code)
@@ -115,7 +116,7 @@ func TestTheRightKeyStartsASessionAndLogoutEndsIt(t *testing.T) {
 }
 
 func TestTheCookieIsForThisSiteAndNoScript(t *testing.T) {
-	b := openBoard(t, config{key: goodKey})
+	b := openBoard(t, config{keys: httpaccess.NewKeys(goodKey)})
 	cookie := b.tryKey(t, goodKey).Result().Cookies()[0]
 	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/dashboard/" || cookie.Secure || cookie.MaxAge != int(sessionTime.Seconds()) {
 		t.Errorf("%+v", cookie)
@@ -131,7 +132,7 @@ func TestTheCookieIsForThisSiteAndNoScript(t *testing.T) {
 }
 
 func TestProgramsMaySendTheKeyItself(t *testing.T) {
-	b := openBoard(t, config{key: goodKey})
+	b := openBoard(t, config{keys: httpaccess.NewKeys(goodKey)})
 	for range 2 * allAtOnce { // right keys are not counted as attempts
 		if w := b.ask(t, "GET", "/api/latency?action=x", "", "Authorization: bearer "+goodKey); w.Code != 200 {
 			t.Fatalf("%d %s", w.Code, w.Body)
@@ -146,12 +147,12 @@ func TestProgramsMaySendTheKeyItself(t *testing.T) {
 
 func TestForgedAndOldCookiesAreNoSessions(t *testing.T) {
 	now := time.Unix(1e9, 0)
-	s, err := newSessions(goodKey, func() time.Time { return now })
+	s, err := newSessions(httpaccess.NewKeys(goodKey), func() time.Time { return now })
 	must(t, err)
 	good := s.make()
-	other, err := newSessions("another-key-entirely", func() time.Time { return now })
+	other, err := newSessions(httpaccess.NewKeys("another-key-entirely"), func() time.Time { return now })
 	must(t, err)
-	again, err := newSessions(goodKey, func() time.Time { return now })
+	again, err := newSessions(httpaccess.NewKeys(goodKey), func() time.Time { return now })
 	must(t, err)
 	flipped := []byte(good)
 	flipped[3] ^= 1
@@ -179,9 +180,24 @@ func TestForgedAndOldCookiesAreNoSessions(t *testing.T) {
 	}
 }
 
+func TestASessionEndsWhenAnotherKeyGoesFirst(t *testing.T) {
+	keys := httpaccess.NewKeys(goodKey)
+	s, err := newSessions(keys, time.Now)
+	must(t, err)
+	cookie := s.make()
+	keys.Replace(goodKey, "another-key-entirely")
+	if !s.valid(cookie) {
+		t.Error("one more key ends it")
+	}
+	keys.Replace("another-key-entirely", goodKey)
+	if s.valid(cookie) {
+		t.Error("it is valid still")
+	}
+}
+
 func TestWhereTooManySessionsAreLoggedOutAllEnd(t *testing.T) {
 	now := time.Unix(1e9, 0)
-	s, err := newSessions(goodKey, func() time.Time { return now })
+	s, err := newSessions(httpaccess.NewKeys(goodKey), func() time.Time { return now })
 	must(t, err)
 	first, bystander := s.make(), s.make()
 	s.revoke(first)
@@ -201,7 +217,7 @@ func TestWhereTooManySessionsAreLoggedOutAllEnd(t *testing.T) {
 }
 
 func TestWrongKeysAreLimited(t *testing.T) {
-	b := openBoard(t, config{key: goodKey})
+	b := openBoard(t, config{keys: httpaccess.NewKeys(goodKey)})
 	for range attemptsAtOnce {
 		if to := b.tryKey(t, "wrong").Header().Get("Location"); to != "/dashboard/login?wrong" {
 			t.Fatalf("sent to %s", to)
@@ -265,7 +281,7 @@ func TestWhatChangesSomethingDemandsTheHeaderAndTheSameSite(t *testing.T) {
 	if w := b.tryKey(t, "x"); w.Code != http.StatusSeeOther {
 		t.Errorf("a login where none is needed: %d", w.Code)
 	}
-	guarded := boardOf(t, b.node, config{key: goodKey})
+	guarded := boardOf(t, b.node, config{keys: httpaccess.NewKeys(goodKey)})
 	if w := guarded.ask(t, "POST", "/login", "key="+goodKey, "Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: cross-site"); w.Code != http.StatusForbidden || len(w.Result().Cookies()) > 0 {
 		t.Errorf("another site logs in: %d", w.Code)
 	}
@@ -278,10 +294,10 @@ func TestADashboardThatOthersCanReachNeedsALongKey(t *testing.T) {
 		wrong string
 	}{
 		"on loopback without a key":    {config{}, ""},
-		"on loopback with a short one": {config{key: "short"}, ""},
+		"on loopback with a short one": {config{keys: httpaccess.NewKeys("short")}, ""},
 		"elsewhere without a key":      {config{guarded: true}, "give it a key"},
-		"elsewhere with a short one":   {config{guarded: true, key: "short"}, "at least 16"},
-		"elsewhere with a long one":    {config{guarded: true, key: goodKey}, ""},
+		"elsewhere with a short one":   {config{guarded: true, keys: httpaccess.NewKeys("short")}, "at least 16"},
+		"elsewhere with a long one":    {config{guarded: true, keys: httpaccess.NewKeys(goodKey)}, ""},
 		"an empty key":                 {config{ownKey: true}, "given no key"},
 	} {
 		_, err := newDashboard(n, "/dashboard", test.c)
@@ -297,7 +313,7 @@ func TestADashboardThatOthersCanReachNeedsALongKey(t *testing.T) {
 }
 
 func TestEveryAnswerHasTheSecurityHeaders(t *testing.T) {
-	b := openBoard(t, config{key: goodKey})
+	b := openBoard(t, config{keys: httpaccess.NewKeys(goodKey)})
 	for _, path := range []string{"", "/", "/login", "/app.js", "/style.css", "/nothing", "/api/traces", "/api/call"} {
 		w := b.ask(t, "GET", path, "")
 		csp := w.Header().Get("Content-Security-Policy")

@@ -19,7 +19,7 @@ func At(prefix string, options ...Option) gateway.HTTPOption {
 			o(&c)
 		}
 		if !c.ownKey {
-			c.key = site.Key
+			c.keys = site.Keys
 		}
 		return newDashboard(site.Node, prefix, c)
 	})

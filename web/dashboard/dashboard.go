@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"embed"
 	"errors"
 	"fmt"
@@ -12,13 +10,14 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 )
 
 // Option is an option of At.
 type Option func(*config)
 
 type config struct {
-	key      string
+	keys     *httpaccess.Keys
 	ownKey   bool
 	readOnly bool
 	every    time.Duration
@@ -30,7 +29,9 @@ type config struct {
 
 // Key gives the dashboard a key of its own instead of the server's: its holder may see the dashboard, call public actions
 // through it, and replay and delete dead letters, and nothing else. Off loopback it needs at least 16 characters.
-func Key(key string) Option { return func(c *config) { c.key, c.ownKey = key, true } }
+func Key(key string) Option {
+	return func(c *config) { c.keys, c.ownKey = httpaccess.NewKeys(key), true }
+}
 
 // ReadOnly hides the form that calls actions and the buttons that settle dead letters, and refuses both.
 func ReadOnly() Option { return func(c *config) { c.readOnly = true } }
@@ -38,15 +39,11 @@ func ReadOnly() Option { return func(c *config) { c.readOnly = true } }
 // Every sets the interval at which the nodes are asked while a browser watches. Default: a second; at least 100 ms.
 func Every(d time.Duration) Option { return func(c *config) { c.every = max(d, 100*time.Millisecond) } }
 
-// minKey is the fewest characters of a key that may guard a dashboard beyond its own machine.
-const minKey = 16
-
 // dashboard is a dashboard of one node.
 type dashboard struct {
 	node        *sabir.Node
 	prefix      string // without a slash at the end
 	config      config
-	keyHash     [sha256.Size]byte
 	sessions    *sessions // nil where access is open
 	attempts    *attempts
 	origin      *http.CrossOriginProtection
@@ -69,12 +66,12 @@ func newDashboard(n *sabir.Node, prefix string, c config) (*dashboard, error) {
 	switch {
 	case prefix == "" || prefix[0] != '/' || strings.ContainsAny(prefix, "?#%\\\" ") || strings.Contains(prefix, "//"):
 		return nil, fmt.Errorf("dashboard: the path %q cannot be used: it has to be like /dashboard", prefix)
-	case c.ownKey && c.key == "":
+	case c.ownKey && c.keys.None():
 		return nil, errors.New("dashboard: Key was given no key")
-	case c.guarded && c.key == "":
+	case c.guarded && c.keys.None():
 		return nil, errors.New("dashboard: other machines could see it and call actions with it: give it a key with dashboard.Key, or the gateway one with gateway.Key")
-	case c.guarded && len(c.key) < minKey:
-		return nil, fmt.Errorf("dashboard: a key of %d characters is too short for what other machines can reach: use at least %d random ones (openssl rand -hex 16)", len(c.key), minKey)
+	case c.guarded && c.keys.Shortest() < httpaccess.MinKey:
+		return nil, fmt.Errorf("dashboard: a key of %d characters is too short for what other machines can reach: use at least %d random ones (openssl rand -hex 16)", c.keys.Shortest(), httpaccess.MinKey)
 	}
 	if c.every == 0 {
 		c.every = time.Second
@@ -90,9 +87,8 @@ func newDashboard(n *sabir.Node, prefix string, c config) (*dashboard, error) {
 		return nil, err
 	}
 	b := &dashboard{node: n, prefix: prefix, config: c, attempts: newAttempts(time.Now), origin: http.NewCrossOriginProtection(), files: files}
-	if c.key != "" {
-		b.keyHash = sha256.Sum256([]byte(c.key))
-		if b.sessions, err = newSessions(c.key, time.Now); err != nil {
+	if !c.keys.None() {
+		if b.sessions, err = newSessions(c.keys, time.Now); err != nil {
 			return nil, err
 		}
 	}
@@ -202,18 +198,12 @@ func (b *dashboard) checkSession(r *http.Request) *sabir.Error {
 		if !b.attempts.allow(r.RemoteAddr) {
 			return tooManyAttempts()
 		}
-		if b.keyFits(strings.TrimSpace(key)) {
+		if b.config.keys.Fits(strings.TrimSpace(key)) {
 			return nil
 		}
 		b.attempts.failed(r.RemoteAddr)
 	}
 	return sabir.NewError(sabir.CodeUnauthenticated, sabir.ErrBadKey.Name, "log in first: open "+b.prefix+"/login in a browser")
-}
-
-// keyFits compares hashes, so that the time it takes reveals nothing of the key.
-func (b *dashboard) keyFits(key string) bool {
-	given := sha256.Sum256([]byte(key))
-	return subtle.ConstantTimeCompare(given[:], b.keyHash[:]) == 1
 }
 
 //go:embed page

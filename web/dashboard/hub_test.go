@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/telemetry"
 )
 
@@ -282,7 +283,7 @@ func TestStreamsEndWhenTheNodeStops(t *testing.T) {
 }
 
 func TestAStreamEndsWithItsSession(t *testing.T) {
-	b := boardOf(t, counted(t), config{key: goodKey, sessionCheck: 20 * time.Millisecond})
+	b := boardOf(t, counted(t), config{keys: httpaccess.NewKeys(goodKey), sessionCheck: 20 * time.Millisecond})
 	session := b.logIn(t)
 	r := read(t, serve(t, b)+"/api/stream", session)
 	defer r.close()

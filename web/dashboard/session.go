@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 )
 
 // cookieName is the session's cookie.
@@ -26,19 +27,25 @@ const maxRevoked = 4096
 
 // sessions makes and checks the cookies of users that have logged in. A cookie is the time when it ends, 16 random bytes and an
 // HMAC of both; the HMAC's key comes from the dashboard's (RFC 5869), so sessions outlive a restart of the node, and a new
-// key ends them all. Nothing is kept of a session until it is logged out.
+// key that goes before the others ends them all. Nothing is kept of a session until it is logged out.
 type sessions struct {
-	secret []byte
-	now    func() time.Time
+	keys *httpaccess.Keys
+	now  func() time.Time
 
 	mu      sync.Mutex
 	revoked map[[16]byte]int64 // to the end of the session, Unix seconds
 	since   int64              // sessions that end no later than this many seconds are void
 }
 
-func newSessions(key string, now func() time.Time) (*sessions, error) {
-	secret, err := hkdf.Key(sha256.New, []byte(key), nil, "sabir dashboard session", sha256.Size)
-	return &sessions{secret: secret, now: now, revoked: make(map[[16]byte]int64)}, err
+func newSessions(keys *httpaccess.Keys, now func() time.Time) (*sessions, error) {
+	s := &sessions{keys: keys, now: now, revoked: make(map[[16]byte]int64)}
+	_, err := s.secret()
+	return s, err
+}
+
+// secret is the key of the HMAC. Its error is of a key that is too short for FIPS 140.
+func (s *sessions) secret() ([]byte, error) {
+	return hkdf.Key(sha256.New, []byte(s.keys.First()), nil, "sabir dashboard session", sha256.Size)
 }
 
 const tokenData = 8 + 16 // bytes before the HMAC
@@ -51,7 +58,11 @@ func (s *sessions) make() string {
 }
 
 func (s *sessions) sign(data []byte) []byte {
-	mac := hmac.New(sha256.New, s.secret)
+	secret, err := s.secret()
+	if err != nil {
+		panic(err) // keys that take the place of others are no shorter
+	}
+	mac := hmac.New(sha256.New, secret)
 	mac.Write(data)
 	return mac.Sum(data)
 }
@@ -121,7 +132,7 @@ func (b *dashboard) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
-	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "application/x-www-form-urlencoded" || r.ParseForm() != nil || !b.keyFits(r.PostForm.Get("key")) {
+	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "application/x-www-form-urlencoded" || r.ParseForm() != nil || !b.config.keys.Fits(r.PostForm.Get("key")) {
 		b.attempts.failed(r.RemoteAddr)
 		http.Redirect(w, r, b.prefix+"/login?wrong", http.StatusSeeOther)
 		return
