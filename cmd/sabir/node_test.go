@@ -116,9 +116,11 @@ func TestANodeWithAKeyIsCalledWithIt(t *testing.T) {
 	if got := sabirRun(t, "nodes", "--key", key); got.code != exitOK {
 		t.Errorf("with --key: %+v", got)
 	}
-	t.Setenv("SABIR_HTTP_KEY", key)
-	if got := sabirRun(t, "nodes"); got.code != exitOK {
-		t.Errorf("with SABIR_HTTP_KEY: %+v", got)
+	for _, keys := range []string{key, key + ",an-old-secret-key"} { // as nodes take it
+		t.Setenv("SABIR_HTTP_KEY", keys)
+		if got := sabirRun(t, "nodes"); got.code != exitOK {
+			t.Errorf("with SABIR_HTTP_KEY: %+v", got)
+		}
 	}
 }
 

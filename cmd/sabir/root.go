@@ -134,19 +134,26 @@ func (c *cli) address() string {
 	return firstOf(c.url, os.Getenv("SABIR_URL"), "http://127.0.0.1:3000")
 }
 
-// secret is the key of the node to talk to; it must never be printed.
 // clusterKeys are those of the cluster to join, several with commas between them while it changes its key. They are proved, and never sent.
-func (c *cli) clusterKeys() (keys []string) {
-	for key := range strings.SplitSeq(firstOf(c.key, os.Getenv("SABIR_KEY")), ",") {
+func (c *cli) clusterKeys() []string { return splitKeys(firstOf(c.key, os.Getenv("SABIR_KEY"))) }
+
+// httpKey is the key of a node over HTTP; of several with commas between them, as the node itself takes them, the first. It is sent, so the
+// variable of the cluster's key is not looked at.
+func (c *cli) httpKey() string {
+	if keys := splitKeys(firstOf(c.key, os.Getenv("SABIR_HTTP_KEY"))); keys != nil {
+		return keys[0]
+	}
+	return ""
+}
+
+func splitKeys(text string) (keys []string) {
+	for key := range strings.SplitSeq(text, ",") {
 		if key = strings.TrimSpace(key); key != "" {
 			keys = append(keys, key)
 		}
 	}
 	return keys
 }
-
-// httpKey is the key of a node over HTTP. It is sent, so the variable of the cluster's key is not looked at.
-func (c *cli) httpKey() string { return firstOf(c.key, os.Getenv("SABIR_HTTP_KEY")) }
 
 func firstOf(texts ...string) string {
 	for _, text := range texts {
