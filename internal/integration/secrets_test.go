@@ -28,6 +28,7 @@ import (
 	"github.com/sabir-go/sabir/cluster/etcd"
 	"github.com/sabir-go/sabir/config"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/lease"
 	"github.com/sabir-go/sabir/policy/rediscache"
@@ -74,6 +75,8 @@ func valueOf(t reflect.Type) reflect.Value {
 		return reflect.ValueOf("redis://user:" + canary + "@host:6379")
 	case t == reflect.TypeFor[secret.Secret]():
 		return reflect.ValueOf(secret.New([]byte(canary)))
+	case t == reflect.TypeFor[*httpaccess.Keys]():
+		return reflect.ValueOf(httpaccess.NewKeys(canary))
 	case t.Kind() == reflect.Interface, t == reflect.TypeFor[[]byte]():
 		return reflect.ValueOf([]byte(canary))
 	case t.Kind() == reflect.Slice:
