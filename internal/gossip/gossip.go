@@ -136,7 +136,7 @@ func (g *Membership) listConfig(run *gossipRun) *memberlist.Config {
 	c.Name = run.self.ID
 	c.Label = g.config.Cluster
 	c.Transport = run.transport
-	c.Logger = log.New(gossipLog{g.log}, "", 0)
+	c.Logger = log.New(gossipLog{g.log, time.Now()}, "", 0)
 	c.Delegate, c.Events, c.Alive, c.Ping = run.delegate, run.delegate, run.delegate, run.delegate
 
 	c.ProbeInterval = interval

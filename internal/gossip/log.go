@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"time"
 )
 
 // gossipLog takes memberlist's lines, such as "[WARN] memberlist: Refuting a suspect message (from: b)", to a slog.Logger.
@@ -11,7 +12,13 @@ import (
 // Most of what memberlist calls errors is another node that does not answer, which the owner gets as a change, or one
 // lost packet that the protocol makes up for. So its errors are our debugging lines except those below, which are about this
 // node itself or of a peer that speaks something else. These get words that an operator understands; memberlist's are the detail.
-type gossipLog struct{ log *slog.Logger }
+type gossipLog struct {
+	log   *slog.Logger
+	began time.Time // of this run
+}
+
+// returning is the time in which a node that was started again under its id may meet what the others say of its earlier run, which has left.
+const returning = 10 * time.Second
 
 var gossipLines = []struct {
 	text    string
@@ -30,6 +37,10 @@ func (g gossipLog) Write(line []byte) (int, error) {
 	text := bytes.TrimSpace(line)
 	if _, after, found := bytes.Cut(text, []byte("memberlist: ")); found {
 		text = after
+	}
+	if bytes.Contains(text, []byte("Refuting a dead message")) && time.Since(g.began) < returning {
+		g.log.Debug("the others know of this node's earlier run, which has left", "detail", string(text))
+		return len(line), nil
 	}
 	for _, l := range gossipLines {
 		if bytes.Contains(text, []byte(l.text)) {

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestLinesOfGossipGetTheLevelTheyDeserve(t *testing.T) {
@@ -21,7 +23,7 @@ func TestLinesOfGossipGetTheLevelTheyDeserve(t *testing.T) {
 	for line, want := range tests {
 		var out bytes.Buffer
 		logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		log.New(gossipLog{logger}, "", 0).Print(line)
+		log.New(gossipLog{log: logger}, "", 0).Print(line)
 		got := out.String()
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is logged as %q, want %s", line, got, want)
@@ -30,4 +32,21 @@ func TestLinesOfGossipGetTheLevelTheyDeserve(t *testing.T) {
 			t.Errorf("%q is logged as %q", line, got)
 		}
 	}
+}
+
+func TestANodeThatIsBackUnderItsIDIsNotSaidToHaveBeenRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		lines := log.New(gossipLog{slog.New(slog.NewTextHandler(&out, nil)), time.Now()}, "", 0)
+		time.Sleep(returning - 1)
+		lines.Print("[WARN] memberlist: Refuting a dead message (from: b)")
+		if out.Len() > 0 {
+			t.Errorf("of its earlier run: %s", &out)
+		}
+		time.Sleep(1)
+		lines.Print("[WARN] memberlist: Refuting a dead message (from: b)")
+		if !strings.Contains(out.String(), "removed this node") {
+			t.Errorf("of this run: %q", &out)
+		}
+	})
 }
