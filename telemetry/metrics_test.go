@@ -248,8 +248,10 @@ func TestStreamsAreCountedFromTheirOpening(t *testing.T) {
 	begun := make(chan bool)
 	sabir.HandleStream(s, "all", func(_ context.Context, st *sabir.Stream[string, string]) error {
 		begun <- true
-		_, err := st.Recv()
-		return err
+		if _, err := st.Recv(); err != nil {
+			return fmt.Errorf("no value came: %w", err)
+		}
+		return nil
 	})
 	node := start(t, sabir.Serve(s), sabir.Use(tel.Middleware()))
 	var open []*sabir.Stream[string, string]

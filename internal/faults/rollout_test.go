@@ -58,7 +58,7 @@ func TestAPeerThatDoesNotConfirmKeepsANodeUnreadyForAFewSecondsOnly(t *testing.T
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := wire.Config{Node: "silent", Cluster: "faults", About: []byte(`{"instance": 1, "guest": true}`)}
+	config := wire.Config{Node: "silent", Cluster: "faults", NodeInfo: []byte(`{"instance": 1, "guest": true}`)}
 	secured, peer, err := wire.Handshake(t.Context(), conn, config, true, wire.ForLink)
 	if err != nil {
 		t.Fatal(err)
