@@ -45,8 +45,7 @@ func (queryArguments) Decode(data []byte, v any) error {
 		return nil
 	}
 	object := make(map[string]stdjson.RawMessage)
-	for i := range target.NumField() {
-		f := target.Field(i)
+	for f := range target.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" {
 			name = f.Name
