@@ -1,10 +1,8 @@
 package dubbo
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -14,10 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/hessian"
 	"github.com/sabir-go/sabir/codec/protobuf"
-	"github.com/sabir-go/sabir/gateway"
 )
 
 // tripleCall is a request of Triple that is served.
@@ -290,113 +286,4 @@ func tripleStatus(err error) (code int, text string) {
 		return sabir.CodeUnimplemented.GRPCStatus(), e.Message
 	}
 	return e.Code.GRPCStatus(), e.Message
-}
-
-// serveStream carries a stream until it ends on one side.
-func (c *tripleCall) serveStream(action *sabir.Action) error {
-	in, err := c.inv.inbound(c.r.Context(), nil)
-	if err != nil {
-		return err
-	}
-	ctx, end := context.WithCancelCause(c.r.Context())
-	defer end(nil)
-	if in.Limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, in.Limit)
-		defer cancel()
-	}
-	unhook := context.AfterFunc(c.server.streams, func() { end(context.Cause(c.server.streams)) })
-	defer unhook()
-	in.Context = gateway.WithAnswer(ctx, &c.answer)
-	var format codec.Codec = streamFormat{}
-	if c.m.inMessages(action) {
-		format = protobuf.Codec
-	}
-	stream, err := action.Open(in, format)
-	if err != nil {
-		return inMessages(err)
-	}
-	defer stream.Close()
-	received := make(chan struct{})
-	go func() {
-		defer close(received)
-		if err := c.receive(stream); err != nil {
-			end(err)
-		}
-	}()
-	err = c.send(stream)
-	cause := context.Cause(ctx)
-	stream.Close()
-	c.control.SetReadDeadline(time.Unix(1, 0)) // ends receive
-	<-received
-	if err != nil && cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
-		err = cause // why it was ended here
-	}
-	return inMessages(err)
-}
-
-// receive passes on what the caller sends.
-func (c *tripleCall) receive(stream *sabir.Stream[[]byte, []byte]) error {
-	held := &c.server.bridge.bodies
-	for {
-		data, err := readMessage(c.r.Body, c.encoding(), held)
-		if err == io.EOF {
-			stream.CloseSend()
-			return nil
-		}
-		if err != nil {
-			return unreadable(err)
-		}
-		err = stream.Send(data)
-		held.free(len(data))
-		if err == io.EOF {
-			return nil // Recv says why the stream has ended
-		}
-		if err != nil {
-			return unreadable(err)
-		}
-	}
-}
-
-// send passes on what the handler sends, and returns its error.
-func (c *tripleCall) send(stream *sabir.Stream[[]byte, []byte]) error {
-	for {
-		data, err := stream.Recv()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := c.write(data); err != nil {
-			return err
-		}
-		if c.control.Flush() != nil {
-			return errGone
-		}
-	}
-}
-
-// streamFormat is the codec of the values of a stream, each of which is in a wrapper.
-type streamFormat struct{}
-
-// Name implements codec.Codec.
-func (streamFormat) Name() string { return hessian.Name }
-
-// Decode implements codec.Codec.
-func (streamFormat) Decode(data []byte, v any) error {
-	w, err := readWrapper(data)
-	if err != nil {
-		return err
-	}
-	return decodeArguments(nil, w.values, w.types, v)
-}
-
-// Append implements codec.Codec.
-func (streamFormat) Append(dst []byte, v any) ([]byte, error) {
-	value, err := hessian.Append(nil, v)
-	if err != nil {
-		return dst, err
-	}
-	return appendWrapper(dst, [][]byte{value}, []string{javaTypeOf(value)}), nil
 }
