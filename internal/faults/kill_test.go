@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,6 +49,8 @@ func killedUnderLoad(t *testing.T, healthy *process, caller *host) bool {
 	}
 	var waiting, calling sync.WaitGroup
 	held, calls := make([]call, callers), make([][]call, callers)
+	answeredByOther := make([]atomic.Bool, callers) // a call of this caller that began after the kill
+	var dead atomic.Bool
 	for i := range callers {
 		waiting.Go(func() {
 			c := call{began: time.Now()}
@@ -57,11 +60,14 @@ func killedUnderLoad(t *testing.T, healthy *process, caller *host) bool {
 		})
 		calling.Go(func() {
 			for caller.goesOn(workload{Pause: time.Millisecond}, time.Time{}, nil) {
-				c := call{began: time.Now()}
+				afterKill, c := dead.Load(), call{began: time.Now()}
 				var out echoed
 				out, c.err = sabir.Call[echoed](t.Context(), caller, "work.echo", echo{Wait: time.Millisecond}, sabir.WithTimeout(timeout))
 				c.ended, c.node = time.Now(), out.Node
 				calls[i] = append(calls[i], c)
+				if afterKill && c.node == "healthy" {
+					answeredByOther[i].Store(true)
+				}
 			}
 		})
 	}
@@ -69,6 +75,7 @@ func killedUnderLoad(t *testing.T, healthy *process, caller *host) bool {
 
 	killed := time.Now()
 	doomed.kill()
+	dead.Store(true)
 	waiting.Wait()
 	slowest := time.Duration(0)
 	for _, c := range held {
@@ -81,15 +88,20 @@ func killedUnderLoad(t *testing.T, healthy *process, caller *host) bool {
 		return !slices.ContainsFunc(caller.Nodes(), func(n introspect.Node) bool { return n.ID == "doomed" })
 	})
 	listed := time.Since(killed)
+	until(t, waitLimit, "the other node answers each caller", func() bool {
+		for i := range answeredByOther {
+			if !answeredByOther[i].Load() {
+				return false
+			}
+		}
+		return true
+	})
 
 	caller.halt.Do(func() { close(caller.halted) })
 	calling.Wait()
-	lost, after, longest, last := 0, 0, time.Duration(0), time.Duration(0)
+	lost, longest, last := 0, time.Duration(0), time.Duration(0)
 	for _, c := range slices.Concat(calls...) {
 		longest = max(longest, c.ended.Sub(c.began))
-		if c.began.After(killed) && c.node == "healthy" {
-			after++
-		}
 		switch {
 		case c.err == nil:
 		case !errors.Is(c.err, sabir.ErrLinkLost):
@@ -99,11 +111,8 @@ func killedUnderLoad(t *testing.T, healthy *process, caller *host) bool {
 			last = max(last, c.began.Sub(killed))
 		}
 	}
-	t.Logf("after the kill: the last of %d held calls failed %v later, the node was out of Nodes() %v later; %d calls in flight were lost, the last begun %v later; %d were answered by the other node; the longest took %v",
-		callers, slowest, listed, lost, last, after, longest)
-	if after == 0 {
-		t.Error("no call after the kill was answered")
-	}
+	t.Logf("after the kill: the last of %d held calls failed %v later, the node was out of Nodes() %v later; %d calls in flight were lost, the last begun %v later; the longest took %v",
+		callers, slowest, listed, lost, last, longest)
 	return slowest <= atOnce && last <= atOnce && listed <= outOfList && longest <= timeout+late
 }
 
