@@ -84,6 +84,7 @@ type broker struct {
 	mu       sync.Mutex
 	store    engine.Store
 	declared map[string]engine.Spec
+	holdDead map[string]bool // names of the declared channels that hold dead letters, whatever else they are declared as
 	closed   bool
 
 	unvouched sync.Once // the log says once that a principal was left out
@@ -204,7 +205,7 @@ func (b *broker) connection(ctx context.Context) (engine.Store, error) {
 	if err != nil {
 		return nil, b.callerError("connect to the broker", err)
 	}
-	b.store, b.declared = store, make(map[string]engine.Spec)
+	b.store, b.declared, b.holdDead = store, make(map[string]engine.Spec), make(map[string]bool)
 	return store, nil
 }
 
@@ -225,6 +226,9 @@ func (b *broker) declare(ctx context.Context, spec engine.Spec) (engine.Store, e
 	}
 	b.mu.Lock()
 	b.declared[spec.Name] = spec
+	if spec.DeadLetters {
+		b.holdDead[spec.Name] = true
+	}
 	b.mu.Unlock()
 	return store, nil
 }

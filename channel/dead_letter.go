@@ -4,6 +4,7 @@ import (
 	"context"
 	stdjson "encoding/json"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/sabir-go/sabir"
@@ -133,6 +134,14 @@ func deadBroker(from sabir.Caller, name string) (*broker, error) {
 	}
 	if err := checkName("the channel", name); err != nil {
 		return nil, err
+	}
+	b.mu.Lock()
+	_, known := b.declared[name]
+	holdsDead := b.holdDead[name] || strings.HasSuffix(name, deadSuffix)
+	b.mu.Unlock()
+	// Declaring it as a channel of dead letters would change how long it keeps its messages, and all of them could be deleted.
+	if known && !holdsDead {
+		return nil, b.failure(ErrNoChannels, "%s holds no dead letters; those of its consumers are in %s, unless Consumer.DeadLettersTo says otherwise", name, name+deadSuffix)
 	}
 	return b, nil
 }

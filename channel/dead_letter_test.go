@@ -161,3 +161,24 @@ func TestADeadLetterIsReplayedForTheGroupThatFailedOnly(t *testing.T) {
 		t.Fatalf("the other group got %v", all)
 	}
 }
+
+func TestAChannelOfMessagesIsNotTakenForOneOfDeadLetters(t *testing.T) {
+	c := parcels(t)
+	s := sabir.NewService("billing")
+	c.Consume(s, func(context.Context, article) error { return nil })
+	n := channelNode(t, s)
+	publish(t, c, n, 1)
+	for name, try := range map[string]func() error{
+		"listed":   func() error { _, err := channel.DeadLetters(t.Context(), n, c.Name(), 10); return err },
+		"replayed": func() error { _, err := channel.Replay(t.Context(), n, c.Name()); return err },
+		"deleted":  func() error { _, err := channel.DeleteDeadLetters(t.Context(), n, c.Name(), "1"); return err },
+	} {
+		if err := try(); !errors.Is(err, channel.ErrNoChannels) || !strings.Contains(err.Error(), c.Name()+".dead") {
+			t.Errorf("its messages are %s: %v", name, err)
+		}
+	}
+	list, err := channel.List(t.Context(), n)
+	if err != nil || list[0].Name != c.Name() || list[0].Kept != 1 || list[0].Dead {
+		t.Errorf("%+v, %v", list, err)
+	}
+}

@@ -29,7 +29,7 @@ package for a time of your own: ` + "`FUZZ_SECONDS=600 ./test fuzz codec/native`
 A finding is an input below ` + "`testdata/fuzz`" + ` of its package, which ` + "`go test`" + ` runs from then on. The executions are those of runs that somebody has
 added by
 
-` + "```sh fragment" + `
+` + "```sh commands" + `
 ./test fuzz codec/native | tee fuzz.log
 go test ./docs -run Fuzzers -update -fuzzed "$PWD/fuzz.log"
 ` + "```" + `

@@ -14,6 +14,8 @@ import (
 	"github.com/go-playground/validator/v10"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor/grain/store"
+	_ "github.com/sabir-go/sabir/actor/grain/store/kubernetes"
 	"github.com/sabir-go/sabir/channel"
 	_ "github.com/sabir-go/sabir/channel/mem"
 	"github.com/sabir-go/sabir/cluster"
@@ -394,6 +396,21 @@ func TestRulesOfTheGuide(t *testing.T) {
 	}
 }
 
+func TestTheErrorsOfTheGuideAreThoseOfTheRules(t *testing.T) {
+	type item struct {
+		Price int `json:"price" validate:"gt=0"`
+	}
+	type order struct {
+		Items []item `json:"items" validate:"dive"`
+	}
+	broken, _ := errors.AsType[validate.Errors](validate.New().Struct(&order{Items: []item{{1}, {1}, {-3}}}))
+	text, err := json.Marshal(broken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameJSON(t, text, "validation.json")
+}
+
 // channels.md
 
 type ShopOrder struct {
@@ -499,6 +516,14 @@ func joins(ctx context.Context, greeter *sabir.Service, address, user string) er
 	inConsul := sabir.Join("tcp://10.0.0.5:7700", cluster.Key(os.Getenv("SABIR_KEY")),
 		cluster.WithDirectory(&consul.Directory{})) // by the agent of this machine
 	// end
+
+	// doc: kubernetes
+	st, err := store.Open(ctx, "kubernetes://") // or "kubernetes://127.0.0.1:8001/shop" over kubectl proxy
+	// end
+	if err != nil {
+		return err
+	}
+	defer st.Close()
 
 	// doc: balance
 	balanced := sabir.NewNode(sabir.Join(address),

@@ -3,10 +3,14 @@ package docs
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
+	"path/filepath"
+	"reflect"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
@@ -127,7 +131,7 @@ func TestHTTPOfTheGuide(t *testing.T) {
 	}
 	mounts := []gateway.HTTPOption{web.Static("/app", page), web.Mount("/legacy", oldHandler)}
 	// end
-	node := startFor(t, sabir.Serve(items, files, users, account), sabir.HTTP("127.0.0.1:0",
+	node := startFor(t, sabir.NodeID("shop-1"), sabir.Serve(items, files, users, account), sabir.HTTP("127.0.0.1:0",
 		append(mounts, web.Auth(sessions), web.AllowAnonymous(), filters, web.Filters(maintenance), web.Info("Shop", "1.2", "Sells rope."), openapi.At("/docs"))...))
 	for path, want := range map[string]int{
 		"/shops/7/items?page=2&tag=a": 200, "/shops/7/items?page=-1": 422, "/app/index.html": 200, "/legacy/x": 404, "/docs": 200, "/health": 200,
@@ -141,6 +145,34 @@ func TestHTTPOfTheGuide(t *testing.T) {
 		if answer.StatusCode != want {
 			t.Errorf("%s: %d, want %d", path, answer.StatusCode, want)
 		}
+	}
+	request, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+node.HTTPAddr()+"/shops/7/items?page=-1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("X-Request-Id", "6f9f3c")
+	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	problem, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameJSON(t, problem, "problem.json")
+}
+
+// sameJSON compares an answer with one that a page shows, whatever the space and the order of members.
+func sameJSON(t *testing.T, got []byte, file string) {
+	t.Helper()
+	shown, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var is, want any
+	if err := errors.Join(json.Unmarshal(got, &is), json.Unmarshal(shown, &want)); err != nil || !reflect.DeepEqual(is, want) {
+		t.Errorf("the page shows\n%s\nand it is\n%s\nerror %v", shown, got, err)
 	}
 }
 

@@ -20,11 +20,12 @@ import (
 const prelude = `
 set -euo pipefail
 ip link set lo up
-export GOFLAGS="${GOFLAGS:-}" GOPROXY=off GONOSUMDB=* GOWORK=off PATH=%[2]s:$PATH HOME=$PWD
+export GOFLAGS="${GOFLAGS:-}" GOPROXY=off GONOSUMDB=* GOWORK=off GOBIN=%[2]s PATH=%[2]s:$PATH HOME=$PWD
 unset SABIR_JOIN SABIR_KEY SABIR_URL
 ln -s %[1]s sabir # the checkout beside the module
 curl() { command curl -sS "$@"; echo; }
 in_checkout() { cd %[1]s; }
+python3() { /usr/bin/python3 "$@"; } # the one that has the system's packages
 source() { cp %[1]s/examples/start/$1/main.go .; }
 up() { for i in {1..600}; do if command curl -sfo /dev/null $1/health; then return; fi; sleep 0.1; done; return 1; }
 `
@@ -50,14 +51,20 @@ func fetchModules(t *testing.T) {
 	}
 }
 
-// buildSabir builds the command line into a folder of its own.
-func buildSabir(t *testing.T) string {
+// installPrograms installs the command line, as the first page says, and grpcurl into a folder of their own.
+func installPrograms(t *testing.T) string {
 	t.Helper()
 	programs := t.TempDir()
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(programs, "sabir"), "./cmd/sabir")
-	build.Dir = ".."
-	if out, err := build.CombinedOutput(); err != nil {
+	install := func(env string, what ...string) ([]byte, error) {
+		command := exec.Command("go", append([]string{"install"}, what...)...)
+		command.Dir, command.Env = "..", append(os.Environ(), "GOBIN="+programs, env)
+		return command.CombinedOutput()
+	}
+	if out, err := install("", "./cmd/sabir"); err != nil {
 		t.Fatalf("sabir: %v\n%s", err, out)
+	}
+	if out, err := install("GOFLAGS=", "-ldflags=-s -w", "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4"); err != nil {
+		brokers.NotTested(t, "grpcurl could not be installed; is the network there? %v\n%s", err, out)
 	}
 	return programs
 }
@@ -99,7 +106,7 @@ func outputs(t *testing.T, script, programs string) map[string]string {
 		t.Fatalf("the script failed: %v\n%s", err, out.String())
 	}
 	printed := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?ms)^<<< (\S+)\n(.*?)^>>>\n`).FindAllStringSubmatch(out.String(), -1) {
+	for _, m := range regexp.MustCompile(`(?ms)^<<< (\S+)\n(.*?)^>>>\n`).FindAllStringSubmatch(strings.ReplaceAll(out.String(), "\r\n", "\n"), -1) {
 		printed[m[1]] = m[2]
 	}
 	return printed
@@ -130,6 +137,9 @@ func TestTheScriptsOfThePagesPrintWhatThePagesShow(t *testing.T) {
 	brokers.Program(t, "curl", "curl")
 	brokers.Program(t, "openssl", "openssl")
 	brokers.Program(t, "ip", "iproute2")
+	if out, err := exec.Command("/usr/bin/python3", "-c", "import grpc, grpc_tools").CombinedOutput(); err != nil {
+		brokers.NotTested(t, "python3-grpcio and python3-grpc-tools are not installed: %s", bytes.TrimSpace(out))
+	}
 	if out, err := exec.Command("unshare", "--net", "--pid", "--fork", "--mount-proc", "true").CombinedOutput(); err != nil {
 		brokers.NotTested(t, "namespaces cannot be made here: %s", bytes.TrimSpace(out))
 	}
@@ -146,7 +156,7 @@ func TestTheScriptsOfThePagesPrintWhatThePagesShow(t *testing.T) {
 		t.Fatal(scripts, err)
 	}
 	fetchModules(t)
-	programs := buildSabir(t)
+	programs := installPrograms(t)
 	for _, script := range scripts {
 		path := "docs/" + filepath.ToSlash(script)
 		t.Run(filepath.Base(script), func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // The name is that of a region of the file, between the comments "doc: service" and "end"; without a name it is the whole file,
 // from its package clause on. The file is a test, or a program that has one, so the code of a page compiles, is formatted and
 // runs. A script (docs/testdata/*.sh) is run by TestTheScriptsOfThePagesPrintWhatThePagesShow, and a block of the language text that names
-// the region of a script is what the region printed. "sh commands" marks lines that call sabir, which a
+// the region of a script is what the region printed. "sh commands" marks lines that call sabir, go or ./test, which a
 // test of cmd/sabir reads. "go fragment" marks what cannot be code of its own: a signature, a tag.
 
 // needSource is the languages whose blocks are code that can be wrong. Others are drawings, layouts of bytes, and settings of brokers that a
@@ -148,13 +148,30 @@ func whole(t *testing.T, b block) (string, error) {
 	return region(strings.ReplaceAll(string(text), "\r\n", "\n"), name)
 }
 
-// tested tells whether a source belongs to a test: it is one, or a file of a package that has tests.
+// readBy has the tests of files that lie elsewhere.
+var readBy = map[string]string{
+	"deploy/prometheus/prometheus.yml": "telemetry/deploy_test.go",
+}
+
+// tested tells whether a source belongs to a test: it is one, a file of a package that has tests, or one below testdata that a test names.
 func tested(path string) bool {
 	if strings.HasSuffix(path, ".sh") {
 		return filepath.ToSlash(filepath.Dir(path)) == "docs/testdata"
 	}
-	tests, _ := filepath.Glob(filepath.Join("..", filepath.Dir(path), "*_test.go"))
-	return len(tests) > 0 || strings.HasPrefix(path, "examples/start/") // testdata/start.sh runs these
+	readers, name := filepath.Dir(path)+"/*_test.go", ""
+	if folder, _, below := strings.Cut(path, "/testdata/"); below {
+		readers, name = folder+"/*_test.go", filepath.Base(path)
+	}
+	if reader := readBy[path]; reader != "" {
+		readers, name = reader, filepath.Base(path)
+	}
+	tests, _ := filepath.Glob(filepath.Join("..", readers))
+	for _, test := range tests {
+		if text, err := os.ReadFile(test); err == nil && strings.Contains(string(text), name) {
+			return true
+		}
+	}
+	return strings.HasPrefix(path, "examples/start/") // testdata/start.sh runs these
 }
 
 func TestEveryBlockOfCodeComesFromATest(t *testing.T) {
@@ -169,7 +186,7 @@ func TestEveryBlockOfCodeComesFromATest(t *testing.T) {
 			}
 			switch path, _, _ := strings.Cut(b.source, "#"); {
 			case b.source == "commands" && b.language == "sh":
-				count["commands of sabir"]++ // read by TestTheCommandsOnThePagesCanBeMeant of cmd/sabir
+				count["commands"]++ // read by TestTheCommandsOnThePagesCanBeMeant of cmd/sabir
 			case b.source == "fragment":
 				count["fragments"]++
 			case b.source != "" && b.language == "text":

@@ -70,7 +70,7 @@ func TestRulesAndDashboardNameMetricsThatThePageHas(t *testing.T) {
 
 func TestTheRulesRaiseTheirAlertsAndNoOthers(t *testing.T) {
 	promtool := brokers.Program(t, "promtool", "prometheus")
-	for _, args := range [][]string{{"check", "rules", rules}, {"test", "rules", rulesTest}} {
+	for _, args := range [][]string{{"check", "rules", rules}, {"test", "rules", rulesTest}, {"check", "config", "../deploy/prometheus/prometheus.yml"}} {
 		if out, err := exec.Command(promtool, args...).CombinedOutput(); err != nil {
 			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
 		}

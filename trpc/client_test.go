@@ -16,7 +16,8 @@ import (
 )
 
 // The client of tRPC, of the version in testdata/client/package.json, is compiled with the router that is written for the server, in strict mode, and
-// makes every kind of call: by its links for single calls, for such with POST, for batches and for streamed batches, and subscriptions.
+// makes every kind of call: by its links for single calls, for such with POST, for batches and for streamed batches, and subscriptions. guide.ts, which docs/doors.md shows,
+// is compiled with it.
 func TestTheClientOfTRPCCallsAServerByTheTypesOfItsRouter(t *testing.T) {
 	brokers.Long(t)
 	node := brokers.Program(t, "node", "nodejs")

@@ -99,12 +99,14 @@ func named(err error, action string) error {
 	if !ok || !errors.Is(e, sabir.ErrActionNotFound) {
 		return err
 	}
+	if strings.HasPrefix(action, "$node.") { // which every node has
+		c := sabir.Errorf(e.Code, e.Name, "%w", advice{errors.New("over HTTP the node answers " + action + " to its operators only"),
+			"join the node's cluster with --join; over HTTP, the node says who its operators are with web.Operators, and you who you are with --key"})
+		c.Node = e.Node
+		return c
+	}
 	c := *e
 	c.Message = "the node offers no action " + action
-	if strings.HasPrefix(action, "$node.") { // which every node has
-		c.Message = "over HTTP the node answers " + action + " to its operators only: the node says who they are with web.Operators, and you with --key; or join its cluster with --join"
-		return &c
-	}
 	type suggestions struct {
 		Nearest []string `json:"nearest"`
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sabir-go/sabir/internal/codectest"
 )
 
+// doc: suite
 var features = codectest.Features{
 	Refuses: map[string]string{
 		"infinities":      "JSON has no text for them",
@@ -31,3 +32,5 @@ func TestConformance(t *testing.T) { codectest.Run(t, json.New(), features) }
 func FuzzShapes(f *testing.F) { codectest.Fuzz(f, json.New(), features) }
 
 func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, json.New()) }
+
+// end

@@ -7,6 +7,10 @@ go mod init hello
 go mod edit -require=github.com/sabir-go/sabir@v0.0.0 -replace=github.com/sabir-go/sabir=../sabir
 # end
 
+# doc: install
+(cd ../sabir && go install ./cmd/sabir)
+# end
+
 # doc: version
 sabir version
 # end

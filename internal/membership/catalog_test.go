@@ -2,7 +2,10 @@ package membership_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"strings"
@@ -173,4 +176,28 @@ func FuzzParseCatalog(f *testing.F) {
 			t.Fatal("something stayed behind")
 		}
 	})
+}
+
+func TestTheCatalogsOfTheProtocolPageAreReadWhole(t *testing.T) {
+	var catalogs []membership.Catalog
+	for _, file := range []string{"catalog.json", "difference.json"} {
+		text, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := membership.ParseCatalog(text)
+		if err != nil {
+			t.Fatal(file, err)
+		}
+		written, err := json.Marshal(c)
+		var got, want any
+		if err := errors.Join(err, json.Unmarshal(written, &got), json.Unmarshal(text, &want)); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s is written as\n%s\nerror %v", file, written, err)
+		}
+		catalogs = append(catalogs, c)
+	}
+	whole, err := catalogs[0].With(&catalogs[1])
+	if err != nil || whole.Version != 4 || len(whole.Services) != 1 || whole.Services[0].Name != "orders" {
+		t.Errorf("the difference makes %+v, %v", whole, err)
+	}
 }

@@ -253,3 +253,50 @@ func emitting(node *sabir.Node) (stop func()) {
 		<-stopped
 	}
 }
+
+type PlaceOrder struct {
+	Item     string `json:"item" validate:"required"`
+	Quantity int    `json:"quantity" validate:"min=1"`
+}
+
+type PlacedOrder struct {
+	ID     int       `json:"id"`
+	Item   string    `json:"item"`
+	State  string    `json:"state"`
+	Placed time.Time `json:"placed"`
+}
+
+type FindOrder struct {
+	ID int `json:"id"`
+}
+
+// The programs are those of docs/http-clients.md.
+func TestTheProgramsOfTheGuideCompileWithTheClientOfANode(t *testing.T) {
+	brokers.Long(t)
+	compiler(t)
+	orders := sabir.NewService("orders")
+	noSuchOrder := sabir.NewError(sabir.CodeNotFound, "NoSuchOrder", "no such order")
+	sabir.Handle(orders, "place", func(context.Context, PlaceOrder) (PlacedOrder, error) { return PlacedOrder{}, nil })
+	sabir.Handle(orders, "get", func(context.Context, FindOrder) (PlacedOrder, error) { return PlacedOrder{}, noSuchOrder },
+		sabir.Route("GET", "/orders/{id}"), sabir.Errors(noSuchOrder))
+	sabir.HandleStream(orders, "watch", func(context.Context, *sabir.Stream[FindOrder, PlacedOrder]) error { return nil }, sabir.ServerStream())
+	node := sabir.NewNode(sabir.Serve(orders), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.HTTP("127.0.0.1:0"))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer node.Stop(context.Background())
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "api.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := Write(f, describedBy(t, node)); err != nil {
+		t.Fatal(err)
+	}
+	programs := []string{"client.ts", "functions.ts"}
+	for _, name := range programs {
+		copyFile(t, filepath.Join("testdata", "guide", name), filepath.Join(dir, name))
+	}
+	tsc(t, dir, append([]string{"--strict", "--noEmit", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler", "--lib", "es2022,dom"}, programs...)...)
+}

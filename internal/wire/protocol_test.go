@@ -64,6 +64,10 @@ func TestHandshakeIsWhatItWas(t *testing.T) {
 	})
 	checkGolden(t, recordVectors(t))
 	golden := goldenVectors(t)
+	hello, err := os.ReadFile("testdata/hello.json") // which docs/protocol.md shows
+	if err != nil || string(golden["dialler-hello"][messageHeader:]) != strings.TrimSpace(string(hello)) {
+		t.Errorf("the dialler's hello is %s, and testdata/hello.json has %s, error %v", golden["dialler-hello"][messageHeader:], hello, err)
+	}
 	for _, dialled := range []bool{true, false} {
 		who, c := "acceptor-hello", recorded(nil, dialled).Config
 		if dialled {
