@@ -37,8 +37,8 @@ func inputSchema(s *schema.Schema, types map[string]*schema.Schema) (made *toolS
 	return copier{types: types, defs: make(map[string]*schema.Schema)}.root(s, inputMember)
 }
 
-// outputSchema makes the schema of a tool's answer. It has the types only: a node checks the rules of what comes in, not of what handlers
-// answer, and clients that check answers (the SDK for Python does) would take one that breaks a rule for a failure of the tool.
+// outputSchema makes the schema of a tool's answer, without the values of "oneof" too: nothing checks what handlers answer, and clients
+// that do (the SDK for Python does) would take an answer with another value for a failure of the tool.
 func outputSchema(s *schema.Schema, types map[string]*schema.Schema) (made *toolSchema, wrapped bool) {
 	return copier{types: types, defs: make(map[string]*schema.Schema), unchecked: true}.root(s, resultMember)
 }
@@ -95,15 +95,12 @@ func typeName(ref string) string {
 type copier struct {
 	types     map[string]*schema.Schema
 	defs      map[string]*schema.Schema
-	unchecked bool // values are not checked: the copies have no rules
+	unchecked bool // values are not checked: the copies have no values of "oneof", the one rule that outputs have
 }
 
 // knownFormats are the formats that validators of JSON Schema know; they warn of others.
 var knownFormats = map[string]bool{"date-time": true, "date": true, "time": true, "duration": true, "email": true, "hostname": true, "ipv4": true, "ipv6": true,
 	"uri": true, "uri-reference": true, "uuid": true, "regex": true, "json-pointer": true, "int32": true, "int64": true, "float": true, "double": true}
-
-// typeFormats are those that come from a Go type and not from a rule.
-var typeFormats = map[string]bool{"date-time": true, "int32": true, "int64": true, "float": true, "double": true}
 
 func (t copier) copy(s *schema.Schema) *schema.Schema {
 	if s == nil {
@@ -115,29 +112,19 @@ func (t copier) copy(s *schema.Schema) *schema.Schema {
 		c.Format = ""
 	}
 	if t.unchecked {
-		dropRules(&c)
+		c.Enum = nil
 	}
 	if c.Ref != "" {
 		t.refer(typeName(c.Ref))
 	}
 	c.AnyOf, c.AllOf = t.copyAll(s.AnyOf), t.copyAll(s.AllOf)
-	c.Not, c.Items = t.copy(c.Not), t.copy(s.Items)
-	c.AdditionalProperties, c.PropertyNames = t.copy(s.AdditionalProperties), t.copy(c.PropertyNames)
+	c.Not, c.Items = t.copy(s.Not), t.copy(s.Items)
+	c.AdditionalProperties, c.PropertyNames = t.copy(s.AdditionalProperties), t.copy(s.PropertyNames)
 	c.Properties = nil
 	for _, p := range s.Properties {
 		c.Properties = append(c.Properties, schema.Property{Name: p.Name, Schema: t.copy(p.Schema)})
 	}
 	return &c
-}
-
-// dropRules takes from a schema what rules of `validate` tags say, and leaves what the Go type and its codec make certain.
-func dropRules(s *schema.Schema) {
-	if !typeFormats[s.Format] {
-		s.Format = ""
-	}
-	s.Enum, s.Const, s.Not, s.PropertyNames, s.Pattern, s.UniqueItems = nil, nil, nil, nil, "", false
-	s.MinProperties, s.MaxProperties, s.MinItems, s.MaxItems, s.MinLength, s.MaxLength = nil, nil, nil, nil, nil, nil
-	s.Minimum, s.Maximum, s.ExclusiveMinimum, s.ExclusiveMaximum = nil, nil, nil, nil
 }
 
 func (t copier) copyAll(list []schema.Schema) (copied []schema.Schema) {

@@ -22,8 +22,8 @@
 // A schema describes the documents that the codec writes. The codec reads a little more: null for anything, which is as if the
 // member were not there, and members it does not know, which it skips.
 //
-//   - A pointer may be null, unless its rules refuse nil ("required", or any rule without "omitempty" before it) or an
-//     option of the json tag leaves it out then. Nothing else may be null: nil slices and maps are [] and {}.
+//   - A pointer may be null, unless an option of the json tag leaves it out then or, in an input, its rules refuse nil ("required",
+//     or any rule without "omitempty" before it). Nothing else may be null: nil slices and maps are [] and {}.
 //   - In an input a member is required when leaving it out is refused: when the zero value of the field does not pass its
 //     rules. That is so for "required", and just as well for "min=1" on a number or "email" without "omitempty".
 //   - In an output a member is required when it is always written: no omitempty, no omitzero, not from an embedded pointer.
@@ -31,7 +31,8 @@
 //     number is not 0. A slice or map may be empty, and what a pointer points to may be zero.
 //   - "omitempty" lets the zero value pass. It is added where the codec may write it: a text with "omitempty,email" is "" or
 //     an address; with `json:",omitempty"` it is an address or absent.
-//   - Rules are in outputs too: they document the type, though answers are not checked.
+//   - An output has no rules, since nothing checks what handlers answer: a client that holds an answer against its schema would
+//     refuse one that breaks a rule. The values of "oneof" stay, since other languages make a type of them.
 //
 // # Inputs and outputs
 //

@@ -17,8 +17,14 @@ type checks struct {
 	refuses bool // the zero value
 }
 
-// constrain adds the rules of a tag's steps, in the order in which the checker takes them.
+// constrain adds the rules of a tag's steps, in the order in which the checker takes them. Nothing checks what handlers answer, so of
+// an output's rules only the values of "oneof" stay, which make a type in other languages.
 func (b *builder) constrain(v *value, at place, sh shape, steps []tag.Step) error {
+	if b.side == Output {
+		steps = slices.DeleteFunc(slices.Clone(steps), func(s tag.Step) bool {
+			return s.Kind == tag.Check && (len(s.Rules) != 1 || s.Rules[0].Name != "oneof")
+		})
+	}
 	inside := v.refusesZero // what is in a struct, when the checker comes to it
 	c := &checks{place: at, shape: sh, schema: v.schema}
 	before := false // what refused the zero value before an omitempty
@@ -63,9 +69,12 @@ walk:
 		c.optional(v.schema, optional)
 	}
 	v.refusesZero = refuses || inside
-	if sh == anything && refusesNil(steps) {
+	if sh == anything && b.side == Input && refusesNil(steps) {
 		v.schema.not(&Schema{Type: Types{"null"}})
 		v.refusesZero = true
+	}
+	if b.side == Output {
+		v.schema.Rules = nil
 	}
 	return b.elements(v, at, sh, false, nil, nil)
 }

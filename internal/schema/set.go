@@ -33,21 +33,21 @@ type Set struct {
 
 // named is a type with an entry in Defs.
 type named struct {
-	typ         reflect.Type
-	name        string
-	inputName   string // of the input where it differs from the output, and both are there
-	sides       [2]*variant
-	refusesZero bool // its zero value does not pass the rules
-	differ      bool // input and output
-	err         error
-	users       []*named
+	typ       reflect.Type
+	name      string
+	inputName string // of the input where it differs from the output, and both are there
+	sides     [2]*variant
+	differ    bool // input and output
+	err       error
+	users     []*named
 }
 
 // variant is a named type as an input or as an output.
 type variant struct {
-	schema *Schema
-	refs   []*Schema // that refer to it, to be updated when its name changes
-	uses   []*named
+	schema      *Schema
+	refusesZero bool      // its zero value does not pass the rules
+	refs        []*Schema // that refer to it, to be updated when its name changes
+	uses        []*named
 }
 
 const refPrefix = "#/$defs/"

@@ -93,7 +93,7 @@ func TestInputAndOutputOfATypeMayDiffer(t *testing.T) {
 	out, _ := set.Of(reflect.TypeFor[Page[User]](), schema.Output)
 	wantJSON(t, in, `{"$ref":"#/$defs/PageUserInput"}`)
 	wantJSON(t, out, `{"$ref":"#/$defs/PageUser"}`)
-	if got, want := names(&set), "Address PageUser PageUserInput User UserInput"; got != want {
+	if got, want := names(&set), "Address AddressInput PageUser PageUserInput User UserInput"; got != want {
 		t.Errorf("got the types %s, want %s", got, want)
 	}
 	wantJSON(t, set.Defs["User"].Required, `["id","address","friends"]`)
@@ -126,12 +126,29 @@ func TestATypeThatDiffersOnlyInWhatItRefersToDiffers(t *testing.T) {
 	wantJSON(t, []any{in, out}, `[{"$ref":"#/$defs/HolderInput"},{"$ref":"#/$defs/Holder"}]`)
 }
 
+func TestATypeRefusesItsZeroValueAsAnInputWhicheverWayWasDescribedFirst(t *testing.T) {
+	type Letter struct {
+		To Address `json:"to"`
+	}
+	for _, sides := range [][]schema.Side{{schema.Input, schema.Output}, {schema.Output, schema.Input}} {
+		var set schema.Set
+		for _, side := range sides { // Address alone, before what contains it
+			_, _ = set.Of(reflect.TypeFor[Address](), side)
+		}
+		in, _ := set.Of(reflect.TypeFor[Letter](), schema.Input)
+		wantJSON(t, in.Resolve(set.Defs).Required, `["to"]`)
+	}
+}
+
 func TestATypeThatIsTheSameBothWaysHasOneName(t *testing.T) {
+	type Filter struct {
+		City string `json:"city,omitempty"`
+	}
 	var set schema.Set
-	in, _ := set.Of(reflect.TypeFor[Address](), schema.Input)
-	out, _ := set.Of(reflect.TypeFor[Address](), schema.Output)
-	wantJSON(t, []any{in, out}, `[{"$ref":"#/$defs/Address"},{"$ref":"#/$defs/Address"}]`)
-	if got := names(&set); got != "Address" {
+	in, _ := set.Of(reflect.TypeFor[Filter](), schema.Input)
+	out, _ := set.Of(reflect.TypeFor[Filter](), schema.Output)
+	wantJSON(t, []any{in, out}, `[{"$ref":"#/$defs/Filter"},{"$ref":"#/$defs/Filter"}]`)
+	if got := names(&set); got != "Filter" {
 		t.Errorf("got the types %s", got)
 	}
 }

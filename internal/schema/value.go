@@ -75,7 +75,7 @@ func (b *builder) pointer(at place, steps []tag.Step) (value, error) {
 	inner := at
 	inner.typ, inner.pointed, inner.nonZero = at.typ.Elem(), true, false
 	v, err := b.value(inner, steps)
-	v.refusesZero = refusesNil(steps)
+	v.refusesZero = b.side == Input && refusesNil(steps)
 	v.null = !v.refusesZero
 	return v, err
 }
@@ -106,7 +106,7 @@ func (b *builder) namedType(at place, steps []tag.Step) (value, error) {
 	if b.owner != nil {
 		b.owner.uses = append(b.owner.uses, n)
 	}
-	v := value{schema: b.set.refer(n, b.side), named: n, refusesZero: n.refusesZero && !at.skipped && !at.pointed}
+	v := value{schema: b.set.refer(n, b.side), named: n, refusesZero: n.sides[b.side].refusesZero && !at.skipped && !at.pointed}
 	sh := opaque
 	if at.typ.Kind() == reflect.Struct {
 		sh = record
@@ -132,7 +132,7 @@ func (b *builder) define(n *named) error {
 	*v.schema = *s
 	v.schema.GoType = goName(t)
 	if sh == record {
-		n.refusesZero, err = inner.members(v.schema, t, false)
+		v.refusesZero, err = inner.members(v.schema, t, false)
 		return err
 	}
 	made := value{schema: v.schema}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,6 +117,47 @@ func (o *Order) better(r random) {
 	}
 }
 
+// hasStatus reports whether the order and its parents have one of the values of "oneof", the only rule that outputs have.
+func (o *Order) hasStatus() bool {
+	for ; o != nil; o = o.Parent {
+		if !slices.Contains([]string{"open", "paid", "on hold"}, o.Status) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestAnOutputMayBreakTheRulesOfItsTag(t *testing.T) {
+	for _, c := range verdicts {
+		if strings.Contains(fmt.Sprint(c.typ), "oneof") {
+			continue
+		}
+		out := schemaOf(t, c.typ, schema.Output)
+		written := []string{string(must(codec.Append(nil, reflect.New(c.typ).Interface())))}
+		for _, one := range strings.Fields(c.texts + " " + c.looser + " " + c.tighter) {
+			document, whole := strings.CutPrefix(one, "=")
+			if !whole {
+				document = `{"f":` + one + `}`
+			}
+			if v := reflect.New(c.typ); codec.Decode([]byte(document), v.Interface()) == nil {
+				written = append(written, string(must(codec.Append(nil, v.Interface()))))
+			}
+		}
+		for _, text := range written {
+			if !out.accepts(text) {
+				t.Errorf("%v: the schema of the output refuses %s, which the codec writes\n%s", c.typ, text, out.text)
+			}
+		}
+	}
+}
+
+func must(text []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
 func TestWhatIsWrittenIsAcceptedExactlyWhenTheCheckerAcceptsIt(t *testing.T) {
 	r := random{rand.New(rand.NewPCG(1, 2))}
 	in, out := schemaOf(t, reflect.TypeFor[Order](), schema.Input), schemaOf(t, reflect.TypeFor[Order](), schema.Output)
@@ -135,11 +178,11 @@ func TestWhatIsWrittenIsAcceptedExactlyWhenTheCheckerAcceptsIt(t *testing.T) {
 		}
 		if right {
 			accepted++
-			if !out.accepts(string(text)) {
-				t.Fatalf("the schema of the output refuses %s\n%s", text, out.text)
-			}
 		} else {
 			refused++
+		}
+		if !out.accepts(string(text)) && order.hasStatus() { // whether it keeps the other rules or breaks them
+			t.Fatalf("the schema of the output refuses %s\n%s", text, out.text)
 		}
 	}
 	if accepted < 80 || refused < 80 {
