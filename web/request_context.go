@@ -8,6 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/internal/isolate"
 	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/web/exchange"
@@ -67,7 +68,18 @@ func (rc *requestContext) runBefore() error {
 			}
 		}
 	}
-	return checkSingle(&rc.Header)
+	return rc.checkRepeats()
+}
+
+// checkRepeats returns an error for a request in which a header with one value comes twice.
+func (rc *requestContext) checkRepeats() error {
+	var seen httpstrict.Repeats
+	for _, field := range rc.Header.Fields() {
+		if name := seen.Add(field.Name); name != "" {
+			return sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, httpstrict.RepeatedText(name))
+		}
+	}
+	return nil
 }
 
 // runAfter runs After of the filters whose Before has run, the innermost first. If one panics, the response becomes an error

@@ -341,6 +341,34 @@ func TestOtherRequestsOfHTTPAreRefused(t *testing.T) {
 	}
 }
 
+// A proxy and the node could each take another of two values: over HTTP/1.1, over HTTP/2, and at the port of operators.
+func TestARequestInWhichAHeaderWithOneValueComesTwiceIsRefused(t *testing.T) {
+	_, address := tripling(t)
+	overHTTP2 := &http.Transport{Protocols: new(http.Protocols)}
+	overHTTP2.Protocols.SetUnencryptedHTTP2(true)
+	for url, transport := range map[string]*http.Transport{
+		"http://" + address + "/com.shop.OrderService/ping": {}, "http://" + address + "/com.shop.OrderService/ping?": overHTTP2, "http://" + operated(t) + "/ls": {},
+	} {
+		defer transport.CloseIdleConnections()
+		for name, value := range map[string]string{"Content-Type": "application/json", "Grpc-Timeout": "1S", "Authorization": "Bearer a"} {
+			request, err := http.NewRequestWithContext(t.Context(), "POST", url, strings.NewReader("[]"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header[name] = []string{value, value}
+			response, err := transport.RoundTrip(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(response.Body)
+			response.Body.Close()
+			if err != nil || response.StatusCode != 400 || string(text) != "the header "+name+" comes more than once: want one\n" {
+				t.Errorf("%s: %s: %d %q %v", url, name, response.StatusCode, text, err)
+			}
+		}
+	}
+}
+
 func TestOnePortSpeaksBothProtocols(t *testing.T) {
 	address := freeAddress(t)
 	start(t, sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.Serve("dubbo://"+address, mapping()), dubbo.Serve("tri://"+address, mapping())))

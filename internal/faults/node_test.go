@@ -185,6 +185,21 @@ func (h *host) work() *sabir.Service {
 		}
 		return stream.Send(sum{bytes, hash.Sum(nil)})
 	})
+	sabir.HandleStream(s, "ticks", func(ctx context.Context, stream *sabir.Stream[sabir.Empty, tick]) error {
+		h.held.Add(1)
+		defer h.held.Add(-1)
+		for again := time.NewTicker(10 * time.Millisecond); ; {
+			select {
+			case <-again.C:
+			case <-ctx.Done():
+				again.Stop()
+				return ctx.Err()
+			}
+			if err := stream.Send(tick{1}); err != nil {
+				return err
+			}
+		}
+	})
 	return s
 }
 
