@@ -47,7 +47,7 @@ func (r *Repeats) Add(name string) string {
 	return ""
 }
 
-// RepeatedText is what is said of a request in which a header with one value comes twice.
+// RepeatedText says why a request with two of a header with one value is refused.
 func RepeatedText(name string) string {
 	return "the header " + name + " comes more than once: want one"
 }
