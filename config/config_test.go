@@ -41,7 +41,7 @@ func load(t *testing.T, c config.Config) *config.Loaded {
 const asYAML = `
 id: shop-1
 join: tcp://0.0.0.0:7700
-seeds: [a:7700, b:7700]
+seeds: [tcp://a:7700, tcp://b:7700]
 labels: {rack: r1}
 stop_timeout: 20s
 http:
@@ -54,7 +54,7 @@ policies:
 const asTOML = `
 id = "shop-1"
 join = "tcp://0.0.0.0:7700"
-seeds = ["a:7700", "b:7700"]
+seeds = ["tcp://a:7700", "tcp://b:7700"]
 stop_timeout = "20s"
 [labels]
 rack = "r1"
@@ -71,7 +71,7 @@ max_calls = 2000000
 rate = 100.5
 `
 
-const asJSON = `{"id": "shop-1", "join": "tcp://0.0.0.0:7700", "seeds": ["a:7700", "b:7700"], "labels": {"rack": "r1"}, "stop_timeout": "20s",
+const asJSON = `{"id": "shop-1", "join": "tcp://0.0.0.0:7700", "seeds": ["tcp://a:7700", "tcp://b:7700"], "labels": {"rack": "r1"}, "stop_timeout": "20s",
 	"http": {"address": ":3000"}, "log": {"level": "warn", "format": "json"},
 	"policies": {"users.*": {"timeout": "2s", "attempts": 3, "breaker": true, "max_calls": 2000000, "rate": 100.5}}}`
 
@@ -115,33 +115,43 @@ func TestAWrongNameOrValueIsAnErrorThatSaysWhereAndWhatWasMeant(t *testing.T) {
 		from config.Config
 		says []string
 	}{
-		"a file's setting":    {config.Config{File: write(t, "a.yaml", "jion: x")}, []string{"a.yaml", "no setting jion", "did you mean join?"}},
-		"one in a section":    {config.Config{File: write(t, "b.toml", "[http]\nadress = ':1'")}, []string{"b.toml", "http.adress", "http.address?"}},
-		"one of a policy":     {config.Config{File: write(t, "c.json", `{"policies":{"a.*":{"timout":"1s"}}}`)}, []string{"policies.a.*.timout", "timeout?"}},
-		"a variable":          {config.Config{Env: []string{"SABIR_LOG_LEVLE=info"}}, []string{"environment", "SABIR_LOG_LEVEL?"}},
-		"a flag":              {config.Config{Args: []string{"--log.lvel", "info"}}, []string{"--log.lvel", "log.level?"}},
-		"an argument":         {config.Config{Args: []string{"serve"}}, []string{`"serve" is no flag`}},
-		"a flag of a secret":  {config.Config{Args: []string{"--key", "x"}}, []string{"no setting --key", "key_file"}},
-		"a level":             {config.Config{Env: []string{"SABIR_LOG_LEVEL=loud"}}, []string{"level", "debug"}},
-		"a duration":          {config.Config{Env: []string{"SABIR_STOP_TIMEOUT=10"}}, []string{"stop_timeout", "1.5s"}},
-		"a number":            {config.Config{Env: []string{"SABIR_MAX_DEPTH=ten"}}, []string{"max_depth", "whole number"}},
-		"a number for text":   {config.Config{File: write(t, "h.yaml", "zone: 1.10")}, []string{"zone", "between quotes"}},
-		"a number for a key":  {config.Config{File: write(t, "i.yaml", "key: 007")}, []string{"key", "between quotes"}},
-		"two documents":       {config.Config{File: write(t, "j.json", `{} {}`)}, []string{"behind the document"}},
-		"a port":              {config.Config{Env: []string{"SABIR_HTTP_PORT=3000"}}, []string{"no setting SABIR_HTTP_PORT"}},
-		"no address":          {config.Config{Args: []string{"--admin.metrics"}}, []string{"admin.metrics does nothing without admin.address"}},
-		"no cluster to prove": {config.Config{Env: []string{"SABIR_NODE_KEY=x"}}, []string{"node_key does nothing without join"}},
-		"no cluster":          {config.Config{Env: []string{"SABIR_KEY=x"}}, []string{"key does nothing without join"}},
-		"a section":           {config.Config{File: write(t, "d.yaml", "http: ':3000'")}, []string{"http: want a section"}},
-		"a list":              {config.Config{File: write(t, "e.yaml", "zone: [a, b]")}, []string{"zone", "one value"}},
-		"no YAML":             {config.Config{File: write(t, "f.yaml", "a: [")}, []string{"f.yaml"}},
-		"another ending":      {config.Config{File: write(t, "f.ini", "a=b")}, []string{".yaml, .yml, .toml or .json"}},
-		"no file":             {config.Config{File: "missing.yaml"}, []string{"missing.yaml"}},
-		"no secret":           {config.Config{Env: []string{"SABIR_KEY_FILE=" + write(t, "key", "\n")}}, []string{"SABIR_KEY_FILE", "holds no secret"}},
-		"a secret twice":      {config.Config{Env: []string{"SABIR_KEY=x", "SABIR_KEY_FILE=y"}}, []string{"both set"}},
-		"an own setting":      {config.Config{App: &app, Env: []string{"SABIR_APP_CURENCY=EUR"}}, []string{"SABIR_APP_CURRENCY?"}},
-		"no own settings":     {config.Config{File: write(t, "g.yaml", "app: {currency: EUR}")}, []string{"no settings of its own"}},
-		"no pointer":          {config.Config{App: app}, []string{"pointer to a struct"}},
+		"a file's setting":      {config.Config{File: write(t, "a.yaml", "jion: x")}, []string{"a.yaml", "no setting jion", "did you mean join?"}},
+		"one in a section":      {config.Config{File: write(t, "b.toml", "[http]\nadress = ':1'")}, []string{"b.toml", "http.adress", "http.address?"}},
+		"one of a policy":       {config.Config{File: write(t, "c.json", `{"policies":{"a.*":{"timout":"1s"}}}`)}, []string{"policies.a.*.timout", "timeout?"}},
+		"a variable":            {config.Config{Env: []string{"SABIR_LOG_LEVLE=info"}}, []string{"environment", "SABIR_LOG_LEVEL?"}},
+		"a flag":                {config.Config{Args: []string{"--log.lvel", "info"}}, []string{"--log.lvel", "log.level?"}},
+		"an argument":           {config.Config{Args: []string{"serve"}}, []string{`"serve" is no flag`}},
+		"a flag of a secret":    {config.Config{Args: []string{"--key", "x"}}, []string{"no setting --key", "key_file"}},
+		"a level":               {config.Config{Env: []string{"SABIR_LOG_LEVEL=loud"}}, []string{"level", "debug"}},
+		"a duration":            {config.Config{Env: []string{"SABIR_STOP_TIMEOUT=10"}}, []string{"stop_timeout", "1.5s"}},
+		"a number":              {config.Config{Env: []string{"SABIR_MAX_DEPTH=ten"}}, []string{"max_depth", "whole number"}},
+		"a number for text":     {config.Config{File: write(t, "h.yaml", "zone: 1.10")}, []string{"zone", "between quotes"}},
+		"a number for a key":    {config.Config{File: write(t, "i.yaml", "key: 007")}, []string{"key", "between quotes"}},
+		"two documents":         {config.Config{File: write(t, "j.json", `{} {}`)}, []string{"behind the document"}},
+		"a port":                {config.Config{Env: []string{"SABIR_HTTP_PORT=3000"}}, []string{"no setting SABIR_HTTP_PORT"}},
+		"no address":            {config.Config{Args: []string{"--admin.metrics"}}, []string{"admin.metrics does nothing without admin.address"}},
+		"no cluster to prove":   {config.Config{Env: []string{"SABIR_NODE_KEY=x"}}, []string{"node_key does nothing without join"}},
+		"a name twice in YAML":  {config.Config{File: write(t, "j.yaml", "zone: a\nzone: b")}, []string{"zone", "already defined"}},
+		"a name twice in TOML":  {config.Config{File: write(t, "k.toml", "zone = 'a'\nzone = 'b'")}, []string{"zone", "already defined"}},
+		"a name twice in JSON":  {config.Config{File: write(t, "l.json", `{"http": {"address": ":1", "key_file": "x", "address": ":2"}}`)}, []string{"address", "given twice"}},
+		"a flag twice":          {config.Config{Args: []string{"--zone=a", "--zone=b"}}, []string{"zone", "given twice"}},
+		"a label twice":         {config.Config{Env: []string{"SABIR_LABELS=a=1,a=2"}}, []string{"labels", "the name a twice"}},
+		"a secret and its file": {config.Config{File: write(t, "m.yaml", "join: tcp://:1\nkey: 0123456789abcdef\nkey_file: there")}, []string{"key and key_file are both set"}},
+		"a port alone":          {config.Config{Env: []string{"SABIR_HTTP_ADDRESS=3000"}}, []string{`http.address: "3000" is not host:port`}},
+		"a seed without scheme": {config.Config{Env: []string{"SABIR_JOIN=tcp://:1", "SABIR_SEEDS=tcp://a:1,b:1"}}, []string{`seeds: number 2: "b:1" is not a URL`}},
+		"a short key":           {config.Config{Env: []string{"SABIR_JOIN=tcp://:1", "SABIR_KEY=short"}}, []string{"cluster key 1 has 5 bytes"}},
+		"help":                  {config.Config{Args: []string{"--help"}}, []string{"--http.address\n      Where it listens", "--key_file\n      A file with:"}},
+		"no cluster":            {config.Config{Env: []string{"SABIR_KEY=x"}}, []string{"key does nothing without join"}},
+		"a section":             {config.Config{File: write(t, "d.yaml", "http: ':3000'")}, []string{"http: want a section"}},
+		"a list":                {config.Config{File: write(t, "e.yaml", "zone: [a, b]")}, []string{"zone", "one value"}},
+		"no YAML":               {config.Config{File: write(t, "f.yaml", "a: [")}, []string{"f.yaml"}},
+		"another ending":        {config.Config{File: write(t, "f.ini", "a=b")}, []string{".yaml, .yml, .toml or .json"}},
+		"no file":               {config.Config{File: "missing.yaml"}, []string{"missing.yaml"}},
+		"no secret":             {config.Config{Env: []string{"SABIR_KEY_FILE=" + write(t, "key", "\n")}}, []string{"SABIR_KEY_FILE", "holds no secret"}},
+		"a secret twice":        {config.Config{Env: []string{"SABIR_KEY=x", "SABIR_KEY_FILE=y"}}, []string{"both set"}},
+		"an own setting":        {config.Config{App: &app, Env: []string{"SABIR_APP_CURENCY=EUR"}}, []string{"SABIR_APP_CURRENCY?"}},
+		"no own settings":       {config.Config{File: write(t, "g.yaml", "app: {currency: EUR}")}, []string{"no settings of its own"}},
+		"no pointer":            {config.Config{App: app}, []string{"pointer to a struct"}},
 	} {
 		if c.from.Env == nil {
 			c.from.Env = []string{}

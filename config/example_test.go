@@ -3,10 +3,15 @@ package config_test
 import (
 	"context"
 	"log"
+	"log/slog"
 	"os"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/config"
+	"github.com/sabir-go/sabir/telemetry"
+	"github.com/sabir-go/sabir/web"
+	"github.com/sabir-go/sabir/web/auth"
+	"github.com/sabir-go/sabir/web/dashboard"
 )
 
 // A node whose operator decides, with a setting of the program's own.
@@ -29,4 +34,31 @@ func ExampleLoad() {
 		log.Fatal(err)
 	}
 	// end
+}
+
+// A node whose code says what no setting does: who may call over HTTP, traces, and what the log hides.
+func ExampleLoaded_Option() {
+	users := sabir.NewService("users")
+	var own struct {
+		JWT config.Secret `json:"jwt" doc:"What tokens are signed with."`
+	}
+	// doc: code
+	ring := dashboard.Traces(4096)
+	c, err := config.Load(config.Config{
+		Args:      os.Args[1:],
+		App:       &own,
+		Telemetry: telemetry.Config{Traces: ring}, // with admin.metrics, Prometheus too
+		LogHandler: func(h slog.Handler) slog.Handler {
+			return telemetry.Redact(ring.LogHandler(h), "password", "token")
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	node := sabir.NewNode(sabir.Serve(users, ring.Service()),
+		c.Option(web.Auth(auth.JWT(auth.JWTConfig{Secret: own.JWT.Bytes()})), dashboard.At("/dashboard")))
+	// end
+	if err := node.Run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
 }

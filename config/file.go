@@ -47,6 +47,9 @@ func parse(extension string, text []byte) (tree map[string]any, err error) {
 	case ".toml":
 		err = toml.Unmarshal(text, &tree)
 	case ".json":
+		if name, found := givenTwice(json.NewDecoder(bytes.NewReader(text))); found {
+			return nil, fmt.Errorf("json: the name %q is given twice in one section", name)
+		}
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.UseNumber() // 1000000 as a float64 would be the text 1e+06
 		if err = d.Decode(&tree); err == nil && d.More() {
@@ -56,6 +59,34 @@ func parse(extension string, text []byte) (tree map[string]any, err error) {
 		err = fmt.Errorf("its name must end in .yaml, .yml, .toml or .json")
 	}
 	return tree, err
+}
+
+// givenTwice finds a name that a section has twice, which the decoder itself takes, the last one counting. What is no JSON it leaves to that.
+func givenTwice(d *json.Decoder) (name string, found bool) {
+	token, err := d.Token()
+	opening, nests := token.(json.Delim)
+	if err != nil || !nests {
+		return "", false
+	}
+	names := map[string]bool{}
+	for d.More() {
+		if opening == '{' {
+			key, err := d.Token()
+			if err != nil {
+				return "", false
+			}
+			name, _ := key.(string)
+			if names[name] {
+				return name, true
+			}
+			names[name] = true
+		}
+		if name, found := givenTwice(d); found {
+			return name, true
+		}
+	}
+	_, _ = d.Token() // what closes it
+	return "", false
 }
 
 // shown is the value of a setting for people.

@@ -32,7 +32,11 @@ func (l *Loaded) Logger() *slog.Logger {
 	l.live = &live{policies: policies{byPattern: l.Settings.Policies}, keys: map[string]*httpaccess.Keys{}}
 	l.live.setLog(l.Settings.Log)
 	options := &slog.HandlerOptions{Level: &l.live.level}
-	l.live.log = slog.New(telemetry.LogHandler(eitherFormat{&l.live.json, slog.NewTextHandler(os.Stderr, options), slog.NewJSONHandler(os.Stderr, options)}))
+	handler := telemetry.LogHandler(eitherFormat{&l.live.json, slog.NewTextHandler(os.Stderr, options), slog.NewJSONHandler(os.Stderr, options)})
+	if wrap := l.config.LogHandler; wrap != nil {
+		handler = wrap(handler)
+	}
+	l.live.log = slog.New(handler)
 	return l.live.log
 }
 

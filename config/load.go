@@ -21,7 +21,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
+	"net"
 	"os"
 	"reflect"
 	"regexp"
@@ -29,8 +31,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/names"
+	"github.com/sabir-go/sabir/internal/seal"
+	"github.com/sabir-go/sabir/telemetry"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -41,8 +44,11 @@ type Config struct {
 	// App is a pointer to a struct with settings of the program's own, or nil. Fields have json tags for their names, and may have
 	// validate, default and doc tags. What the struct holds when Load is called are its defaults.
 	App any
-	// HTTP are options of the code for sabir.HTTP, where http.address is set: all but its address and key.
-	HTTP []gateway.HTTPOption
+	// LogHandler wraps the handler of the log, which has the level and the format of the settings: to hide fields by telemetry.Redact, or to
+	// keep lines for the dashboard by the LogHandler of its ring. Default: the handler as it is.
+	LogHandler func(slog.Handler) slog.Handler
+	// Telemetry has the code's wishes for the node's telemetry, such as Traces, to which admin.metrics adds Prometheus.
+	Telemetry telemetry.Config
 	// SkipApp takes settings of a program's own without looking at them, as a tool that does not know the program does.
 	SkipApp bool
 	// Args are the flags, os.Args[1:] in most programs. nil reads none.
@@ -172,12 +178,39 @@ func (s *Settings) useless() error {
 			return fmt.Errorf("%s does nothing without %s", one.name, one.needs)
 		}
 	}
+	for name, address := range map[string]string{"http.address": s.HTTP.Address, "admin.address": s.Admin.Address} {
+		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
+			return fmt.Errorf("%s: %q is not host:port, such as :3000 or 0.0.0.0:3000", name, address)
+		}
+	}
+	for name, address := range s.links() {
+		if !strings.Contains(address, "://") {
+			return fmt.Errorf("%s: %q is not a URL, such as tcp://10.0.0.1:7700", name, address)
+		}
+	}
+	if keys := split(s.Key); keys != nil {
+		if err := seal.NewKeys(keys...).Validate(); err != nil {
+			return fmt.Errorf("key: %w", err)
+		}
+	}
 	for pattern := range s.Policies {
 		if bad := names.PatternFault(pattern); bad != "" {
 			return fmt.Errorf("policies: the pattern %q %s", pattern, bad)
 		}
 	}
 	return nil
+}
+
+// links lists the addresses of nodes, by the names of their settings.
+func (s *Settings) links() map[string]string {
+	all := map[string]string{}
+	if s.Join != "" {
+		all["join"] = s.Join
+	}
+	for i, seed := range s.Seeds {
+		all[fmt.Sprintf("seeds: number %d", i+1)] = seed
+	}
+	return all
 }
 
 func (l *Loaded) leaves() []leaf {
@@ -257,7 +290,13 @@ func (l *Loaded) flags(args []string) (given map[string]string, file string, err
 			name += "_file"
 		}
 		known = append(known, name)
-		note := func(text string) error { given[name] = text; return nil }
+		note := func(text string) error {
+			if _, twice := given[name]; twice {
+				return errors.New("it is given twice")
+			}
+			given[name] = text
+			return nil
+		}
 		if one.value.Kind() == reflect.Bool {
 			set.BoolFunc(name, "", note)
 		} else {
@@ -265,6 +304,9 @@ func (l *Loaded) flags(args []string) (given map[string]string, file string, err
 		}
 	}
 	if err := set.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, "", help{l.settable()}
+		}
 		if name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); undefined {
 			return nil, "", unknown("--"+strings.TrimPrefix(name, "-"), "", strings.TrimPrefix(name, "-"), known, "flags")
 		}
@@ -275,6 +317,25 @@ func (l *Loaded) flags(args []string) (given map[string]string, file string, err
 	}
 	return given, file, nil
 }
+
+// help is the error of --help: the flags that there are. It is [flag.ErrHelp].
+type help struct{ settings []leaf }
+
+func (h help) Error() string {
+	var text strings.Builder
+	text.WriteString("flags: these are the flags; the variable SABIR_HTTP_ADDRESS stands for --http.address, and so on\n")
+	for _, one := range h.settings {
+		name, doc := one.path, one.field.Tag.Get("doc")
+		if one.secret {
+			name, doc = name+"_file", "A file with: "+doc
+		}
+		fmt.Fprintf(&text, "  --%s\n      %s\n", name, doc)
+	}
+	return text.String()
+}
+
+// Is reports whether it is [flag.ErrHelp].
+func (h help) Is(err error) bool { return err == flag.ErrHelp }
 
 func (l *Loaded) fromFlags(given map[string]string) error {
 	var errs []error

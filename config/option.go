@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"reflect"
 	"strings"
 
 	"github.com/sabir-go/sabir"
@@ -16,7 +17,9 @@ import (
 // sabir.Logger, cannot be given besides. On SIGHUP the node reads them again and uses those that can change while it runs, which are the log, the
 // limits, the policies and the keys for HTTP; the log says which did, and which take a restart. sabir.MaxDepth, sabir.StartTimeout and sabir.StopTimeout may be given besides: they hold where no
 // setting says otherwise. The command sabir config set, the action $config.set, changes them too.
-func (l *Loaded) Option() sabir.NodeOption {
+//
+// The options for HTTP are those of sabir.HTTP, where http.address is set: all but its address and its key.
+func (l *Loaded) Option(http ...gateway.HTTPOption) sabir.NodeOption {
 	s := &l.Settings
 	list := []sabir.NodeOption{sabir.Logger(l.Logger()), sabir.WithExtension(&reloader{loaded: l})}
 	add := func(given bool, make func() sabir.NodeOption) {
@@ -24,24 +27,30 @@ func (l *Loaded) Option() sabir.NodeOption {
 			list = append(list, make())
 		}
 	}
-	add(s.Admin.Metrics, l.metrics)
+	var metrics []gateway.HTTPOption
+	add(s.Admin.Metrics || !reflect.ValueOf(l.config.Telemetry).IsZero(), func() sabir.NodeOption { return l.telemetry(&metrics) })
 	add(true, func() sabir.NodeOption { return sabir.Use(l.live.policies.middleware()) })
 	add(s.ID != "", func() sabir.NodeOption { return sabir.NodeID(s.ID) })
 	add(s.Join != "", func() sabir.NodeOption { return sabir.Join(s.Join, s.cluster()...) })
 	add(s.HTTP.Address != "", func() sabir.NodeOption {
-		return sabir.HTTP(s.HTTP.Address, append(l.withKeys("http.key"), l.config.HTTP...)...)
+		return sabir.HTTP(s.HTTP.Address, append(l.withKeys("http.key"), http...)...)
 	})
-	add(s.Admin.Address != "" && !s.Admin.Metrics, func() sabir.NodeOption { return admin.Serve(s.Admin.Address, l.adminOptions()...) })
+	add(s.Admin.Address != "", func() sabir.NodeOption { return admin.Serve(s.Admin.Address, append(l.adminOptions(), metrics...)...) })
 	return sabir.Options(list...)
 }
 
-func (l *Loaded) metrics() sabir.NodeOption {
-	tel, err := telemetry.New(telemetry.Config{Prometheus: true})
+// telemetry makes what the code and the settings want of it, with the page of its metrics for the operators' address.
+func (l *Loaded) telemetry(metrics *[]gateway.HTTPOption) sabir.NodeOption {
+	wanted := l.config.Telemetry
+	wanted.Prometheus = wanted.Prometheus || l.Settings.Admin.Metrics
+	tel, err := telemetry.New(wanted)
 	if err != nil {
 		return sabir.WithExtension(failed{err})
 	}
-	a := &l.Settings.Admin
-	return sabir.Options(sabir.Use(tel.Middleware()), sabir.Serve(tel.Stats()), admin.Serve(a.Address, append(l.adminOptions(), admin.Metrics(tel.Handler()))...))
+	if l.Settings.Admin.Metrics {
+		*metrics = append(*metrics, admin.Metrics(tel.Handler()))
+	}
+	return sabir.Options(sabir.Use(tel.Middleware()), sabir.Serve(tel.Stats()))
 }
 
 func (l *Loaded) adminOptions() []gateway.HTTPOption {

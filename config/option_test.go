@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,14 +10,18 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/config"
 	"github.com/sabir-go/sabir/policy"
+	"github.com/sabir-go/sabir/telemetry"
 	_ "github.com/sabir-go/sabir/transport/tcp"
-	_ "github.com/sabir-go/sabir/web"
+	"github.com/sabir-go/sabir/web"
 )
 
 func start(t *testing.T, l *config.Loaded, services ...sabir.Servable) *sabir.Node {
@@ -82,6 +87,49 @@ policies: {slow.*: {timeout: 1ms}}
 	}
 }
 
+// counter is an exporter that counts spans.
+type counter struct{ atomic.Int64 }
+
+func (c *counter) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+	c.Add(int64(len(spans)))
+	return nil
+}
+
+func (c *counter) Shutdown(context.Context) error { return nil }
+
+func TestTheCodeSaysBesideTheSettingsWhatIsServedTracedAndLogged(t *testing.T) {
+	var spans counter
+	lines := &bytes.Buffer{}
+	l := load(t, config.Config{
+		Env:        []string{"SABIR_HTTP_ADDRESS=:0", "SABIR_ADMIN_ADDRESS=:0", "SABIR_ADMIN_METRICS=true", "SABIR_LOG_LEVEL=info"},
+		Telemetry:  telemetry.Config{Traces: &spans},
+		LogHandler: func(slog.Handler) slog.Handler { return telemetry.Redact(slog.NewJSONHandler(lines, nil), "password") },
+	})
+	node := sabir.NewNode(l.Option(web.Mount("/rope", http.NotFoundHandler())))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, body := get(t, "http://"+node.HTTPAddr()+"/rope"); body != "404 page not found\n" {
+		t.Errorf("the options for HTTP are not used: %s", body)
+	}
+	if status, body := get(t, "http://"+node.AdminAddr()+"/metrics"); status != 200 || !strings.Contains(body, "go_goroutines") {
+		t.Errorf("there are no metrics beside the traces: %d", status)
+	}
+	l.Logger().Info("in", "password", "s3cret")
+	if _, err := sabir.Call[sabir.Empty](t.Context(), node, "$node.nodes", sabir.Empty{}); err != nil {
+		t.Log(err) // whatever it answers: it is traced
+	}
+	if err := node.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if text := lines.String(); !strings.Contains(text, `"password":"(hidden)"`) || strings.Contains(text, "s3cret") {
+		t.Errorf("the log is %s", text)
+	}
+	if spans.Load() == 0 {
+		t.Error("nothing was traced")
+	}
+}
+
 func TestTheLevelOfTheLogChangesOnSIGHUPAndTheRestIsNamed(t *testing.T) {
 	file := write(t, "sabir.yaml", "log: {level: error}")
 	l := load(t, config.Config{File: file})
@@ -106,7 +154,7 @@ func TestReloadSaysWhatItUsesAndWhatTakesARestart(t *testing.T) {
 	l := load(t, config.Config{File: file})
 	for _, c := range []struct{ text, used, later string }{
 		{"log: {level: warn}\nzone: a\npolicies: {a.*: {timeout: 1s}}", "log.level", ""},
-		{"log: {level: warn}\nzone: b\nkey: abc\njoin: tcp://:1", "policies.a.*.timeout", "join key zone"},
+		{"log: {level: warn}\nzone: b\nkey: abcdefghijklmnopq\njoin: tcp://:1", "policies.a.*.timeout", "join key zone"},
 		{"log: {level: warn}\nzone: b\npolicies: {a.b: {rate: 3}}", "policies.a.b.rate", "zone"},
 	} {
 		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {

@@ -120,6 +120,9 @@ func (l *Loaded) setFields(v reflect.Value, path string, raw any, origin string)
 		raw := section[name]
 		if short, file := strings.CutSuffix(name, "_file"); !found && file {
 			if i, found = known[short]; found && v.Field(i).Type() == secretType {
+				if _, both := section[short]; both {
+					return fmt.Errorf("%s: %s and %s are both set: which is it?", origin, join(path, short), join(path, name))
+				}
 				text, err := readSecret(raw)
 				if err != nil {
 					return fmt.Errorf("%s: %s: %w", origin, join(path, name), err)
@@ -252,6 +255,9 @@ func convertMap(v reflect.Value, raw any) error {
 			key, value, found := strings.Cut(strings.TrimSpace(part), "=")
 			if !found {
 				return fmt.Errorf("%q is no list of name=value", fmt.Sprint(raw))
+			}
+			if _, twice := entries[key]; twice {
+				return fmt.Errorf("%q has the name %s twice", fmt.Sprint(raw), key)
 			}
 			entries[key] = value
 		}

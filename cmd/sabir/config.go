@@ -42,7 +42,7 @@ wrong value. Without a file it is the one that SABIR_CONFIG names.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(c.stdout, "good: %d settings\n", len(values))
+			fmt.Fprintf(c.stdout, "good: %s\n", plural(len(values), "setting"))
 			return nil
 		},
 	}

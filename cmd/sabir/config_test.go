@@ -9,7 +9,7 @@ import (
 
 func TestConfigSaysWhatIsWrongAndWhatIsFromWhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sabir.yaml")
-	if err := os.WriteFile(file, []byte("join: tcp://:7700\nkey: hunter2\napp: {currency: EUR}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("join: tcp://:7700\nkey: hunter2-hunter2-hunter2\napp: {currency: EUR}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range os.Environ() { // those of the run of the tests themselves are no settings

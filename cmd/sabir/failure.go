@@ -94,7 +94,7 @@ func writeFields(w io.Writer, fields validate.Errors) {
 
 // aboutError is the error's name and class, and where it happened.
 func aboutError(e *sabir.Error) string {
-	if e.Name == "CommandFailed" || e.Name == "Usage" {
+	if e.Name == "CommandFailed" || e.Name == "Usage" || e.Name == sabir.ErrHandlerFailed.Name && e.Node == "" { // an error of this program's own
 		return ""
 	}
 	text := e.Name + " (" + e.Code.String() + ")"

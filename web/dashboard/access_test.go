@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"crypto/tls"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -25,7 +26,7 @@ func openBoard(tb testing.TB, c config) *dashboard {
 
 func openNode(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 	tb.Helper()
-	n := sabir.NewNode(append([]sabir.NodeOption{sabir.NodeID("n1"), quiet, sabir.Serve(ledger())}, options...)...)
+	n := sabir.NewNode(append([]sabir.NodeOption{sabir.NodeID("n1"), quiet, sabir.Serve(ledger(slog.New(slog.DiscardHandler)))}, options...)...)
 	must(tb, n.Start(tb.Context()))
 	tb.Cleanup(func() {
 		if n.State() == sabir.StateRunning {

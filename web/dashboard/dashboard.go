@@ -103,6 +103,7 @@ func newDashboard(n *sabir.Node, prefix string, c config) (*dashboard, error) {
 		"/api/action":       {http.MethodGet, false, b.action},
 		"/api/latency":      {http.MethodGet, false, b.latency},
 		"/api/processes":    {http.MethodGet, false, b.processes},
+		"/api/grains":       {http.MethodGet, false, b.grains},
 		"/api/traces":       {http.MethodGet, false, b.traces},
 		"/api/trace":        {http.MethodGet, false, b.trace},
 		"/api/history":      {http.MethodGet, false, b.history},

@@ -5,6 +5,7 @@
 package dashboard
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -15,6 +16,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/grain"
+	"github.com/sabir-go/sabir/actor/grain/store/memory"
 	"github.com/sabir-go/sabir/internal/brokers"
 )
 
@@ -39,11 +43,15 @@ func TestThePageInABrowser(t *testing.T) {
 		{"configuration", "config", `document.querySelector('main').innerText.includes('config.Load')`},
 		{"settings", "settings", `document.querySelector('.facts')?.innerText.includes('shop-1') && document.querySelector('[name=theme]:checked')?.value === 'system'`},
 	}
-	b.Size(1280, 900)
+	b.Size(1400, 900)
 	for _, v := range views {
 		b.Part(t, "the view shows its data: "+v.name, func(t *testing.T) {
 			b.view(v.path)
 			b.Until(v.shows)
+			for _, theme := range []string{"light", "dark"} {
+				b.dark(theme == "dark")
+				b.Shot(v.name + " 1400 " + theme)
+			}
 		})
 	}
 	for _, theme := range []string{"light", "dark"} {
@@ -78,6 +86,25 @@ func TestThePageInABrowser(t *testing.T) {
 		})
 		b.Forgive("api/trace?id=", "404")
 		b.Click(`.falls .line`, `document.querySelector('.falls .payload').innerText.includes('orders.create')`)
+		b.Shot("trace 1280 light")
+	})
+	b.Part(t, "what was logged in a request stands beside its trace", func(t *testing.T) {
+		b.Again(`[...document.querySelectorAll('.log-line')].some(l => l.innerText.includes('a warning') && l.innerText.includes('shop-1') && l.innerText.includes('ledger.lose'))`, func() error {
+			if _, err := sabir.CallJSON(t.Context(), w.nodes[0], "ledger.lose", nil); err == nil {
+				return errors.New("the books were not lost")
+			}
+			b.view("traces")
+			b.Until(`(() => {
+				const row = [...document.querySelectorAll('tbody tr')].find(r => r.querySelector('a').textContent === 'ledger.lose');
+				row?.querySelector('a').click();
+				return row;
+			})()`)
+			return nil
+		})
+		b.Shot("log 1280 light")
+		b.Size(390, 844)
+		b.Shot("log 390 light")
+		b.Size(1280, 900)
 	})
 	b.Part(t, "a dead letter is looked at, replayed by itself, and deleted with the others", func(t *testing.T) {
 		b.view("channels/shop-1%2Fshop.invoices.dead")
@@ -272,6 +299,7 @@ func TestEmptyAndReadOnlyViewsSayWhatToDo(t *testing.T) {
 	for path, says := range map[string]string{
 		"":                                  "telemetry.Stats()",
 		"processes":                         "system.Option()",
+		"grains":                            "grain.Serve(kind)",
 		"traces":                            "ring.Service()",
 		"events":                            "sabir emit",
 		"actions/ledger.book":               "dashboard.ReadOnly()",
@@ -288,6 +316,40 @@ func TestEmptyAndReadOnlyViewsSayWhatToDo(t *testing.T) {
 	}
 	b.Forgive("api/action?name=no.such", "404")
 	b.Forgive("api/trace?id=", "404")
+}
+
+// TestGrainsInABrowser looks for some of the grains of a node.
+func TestGrainsInABrowser(t *testing.T) {
+	system := actor.NewSystem(actor.Config{})
+	n := openNode(t, sabir.HTTP(":0", At("/dashboard")), system.Option(), grain.New(system, grain.Serve(baskets), grain.Store(memory.New())).Option())
+	for i := range 42 {
+		_, err := grain.Call[int](t.Context(), system, baskets.Key(fmt.Sprint("u-", i+1)), letter{"rope"})
+		must(t, err)
+	}
+	b := openBrowser(t, "http://"+n.HTTPAddr()+"/dashboard")
+	all := `document.querySelectorAll('tbody tr').length === 42 && document.querySelector('.lead').innerText === '42 grains are active on 1 node.' && document.querySelector('select').innerText.includes('basket (42)')`
+	b.Size(1400, 900)
+	b.view("grains")
+	b.Until(all)
+	for _, theme := range []string{"light", "dark"} {
+		b.dark(theme == "dark")
+		b.Size(1400, 900)
+		b.Shot("grains 1400 " + theme)
+		b.Size(390, 844)
+		if err := b.Comes("document.scrollingElement.scrollWidth <= 390"); err != nil {
+			t.Errorf("in %s the page is %v px wide", theme, evaluate[float64](b, "document.scrollingElement.scrollWidth"))
+		}
+		b.Shot("grains 390 " + theme)
+		for _, low := range evaluate[[]string](b, contrasts) {
+			t.Errorf("in %s: %s", theme, low)
+		}
+	}
+	b.Run(chromedp.SendKeys(`[data-filter]`, "u-3"))
+	b.Until(`document.querySelectorAll('tbody tr').length === 11`) // u-3, and u-30 to u-39
+	b.Run(chromedp.SendKeys(`[data-filter]`, "x"))
+	b.Until(`document.querySelector('.empty')?.innerText.includes('No active grain matches')`)
+	b.Press(kb.Escape)
+	b.Until(all)
 }
 
 // TestThePageComesBackWithItsNode stops a node and starts another at its address.

@@ -23,23 +23,24 @@ import (
 // goroutines.
 type Ring struct {
 	mu     sync.Mutex
-	recent ringBuffer // of all spans
-	failed ringBuffer // of those that ended with an error, which many good ones would soon push out
+	recent ringBuffer[sdktrace.ReadOnlySpan] // of all spans
+	failed ringBuffer[sdktrace.ReadOnlySpan] // of those that ended with an error, which many good ones would soon push out
+	lines  ringBuffer[keptLine]              // of the log
 }
 
-// ringBuffer is a ring buffer.
-type ringBuffer struct {
-	spans []sdktrace.ReadOnlySpan
+// ringBuffer keeps the last of what is added.
+type ringBuffer[T any] struct {
+	list  []T
 	next  int
 	limit int
 }
 
-func (l *ringBuffer) add(s sdktrace.ReadOnlySpan) {
-	if len(l.spans) < l.limit {
-		l.spans = append(l.spans, s)
+func (l *ringBuffer[T]) add(one T) {
+	if len(l.list) < l.limit {
+		l.list = append(l.list, one)
 		return
 	}
-	l.spans[l.next] = s
+	l.list[l.next] = one
 	l.next = (l.next + 1) % l.limit
 }
 
@@ -50,7 +51,9 @@ const minRing = 64
 // takes 216 bytes and up. Give each node of a process its own, since spans are shown as those of the node that serves them.
 func Traces(spans int) *Ring {
 	spans = max(spans, minRing)
-	return &Ring{recent: ringBuffer{limit: spans}, failed: ringBuffer{limit: spans / 4}}
+	r := &Ring{}
+	r.recent.limit, r.failed.limit, r.lines.limit = spans, spans/4, spans
+	return r
 }
 
 var _ sdktrace.SpanExporter = (*Ring)(nil)
@@ -74,7 +77,7 @@ func (r *Ring) Shutdown(context.Context) error { return nil }
 // all returns the spans in the ring, each once, the latest first.
 func (r *Ring) all() []sdktrace.ReadOnlySpan {
 	r.mu.Lock()
-	list := slices.Concat(r.recent.spans, r.failed.spans)
+	list := slices.Concat(r.recent.list, r.failed.list)
 	r.mu.Unlock()
 	seen := make(map[[8]byte]bool, len(list))
 	list = slices.DeleteFunc(list, func(s sdktrace.ReadOnlySpan) bool {
@@ -156,6 +159,9 @@ func (r *Ring) Service() *sabir.Service {
 		}
 		return list, nil
 	}, sabir.Doc("lists spans, the latest first"), sabir.ClusterOnly(), sabir.Idempotent())
+	sabir.Handle(s, "logs", func(ctx context.Context, q logQuery) (logList, error) {
+		return logList{sabir.NodeFromContext(ctx).ID(), r.linesOf(q.Trace)}, nil
+	}, sabir.Doc("lists what was logged in the calls of a trace"), sabir.ClusterOnly(), sabir.Idempotent())
 	return s
 }
 

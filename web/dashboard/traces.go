@@ -32,10 +32,11 @@ type traceList struct {
 	Mute     []string       `json:"mute"`
 }
 
-// traceSpans holds all spans of one trace, by their start.
+// traceSpans holds all spans of one trace, by their start, and what was logged in them.
 type traceSpans struct {
 	Trace string     `json:"trace"`
 	Spans []spanInfo `json:"spans"`
+	Lines []logLine  `json:"lines"`
 }
 
 // maxTraces bounds the list; maxFailed of them are for older ones that failed.
@@ -123,7 +124,7 @@ func summarize(spans []spanInfo) []traceSummary {
 	return kept
 }
 
-// trace returns all spans of one trace.
+// trace returns all spans and log lines of one trace.
 func (b *dashboard) trace(w http.ResponseWriter, r *http.Request) {
 	id := r.URL.Query().Get("id")
 	if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
@@ -136,7 +137,7 @@ func (b *dashboard) trace(w http.ResponseWriter, r *http.Request) {
 			return nil, sabir.NewError(sabir.CodeNotFound, ErrNotFound.Name, "no node holds that trace any more: rings keep the latest spans only")
 		}
 		slices.SortFunc(spans, func(a, b spanInfo) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Took, a.Took)) })
-		return traceSpans{id, spans}, nil
+		return traceSpans{id, spans, b.askLogs(ctx, id)}, nil
 	})
 	b.respond(w, v, err)
 }

@@ -26,7 +26,8 @@ type world struct {
 	tb     testing.TB
 	nodes  []*sabir.Node
 	system *actor.System
-	urls   []string // of the dashboard
+	log    *slog.Logger // of the first node, beside its traces
+	urls   []string     // of the dashboard
 }
 
 var quiet = sabir.Logger(slog.New(slog.NewTextHandler(io.Discard, nil)))
@@ -54,15 +55,16 @@ func openWorld(tb testing.TB, options ...Option) *world {
 	var starting sync.WaitGroup
 	for i := range 3 {
 		ring := Traces(2000)
+		log := slog.New(ring.LogHandler(slog.NewTextHandler(io.Discard, nil)))
 		tel, err := telemetry.New(telemetry.Config{Metrics: true, Traces: ring, Buckets: buckets})
 		must(tb, err)
-		parts := []sabir.NodeOption{sabir.NodeID(fmt.Sprintf("shop-%d", i+1)), quiet, sabir.Join(address), sabir.Serve(tel.Stats(), ring.Service()), sabir.Use(tel.Middleware())}
+		parts := []sabir.NodeOption{sabir.NodeID(fmt.Sprintf("shop-%d", i+1)), sabir.Logger(log), sabir.Join(address), sabir.Serve(tel.Stats(), ring.Service()), sabir.Use(tel.Middleware())}
 		if i == 0 {
-			parts = append(parts, sabir.HTTP(":0", At("/dashboard", options...)), sabir.Serve(ledger()))
+			parts = append(parts, sabir.HTTP(":0", At("/dashboard", options...)), sabir.Serve(ledger(log)))
 		}
 		part := shop.NewPart(i, 3, parts...)
 		if i == 0 {
-			w.system = part.System
+			w.system, w.log = part.System, log
 		}
 		w.nodes = append(w.nodes, part.Node)
 	}
@@ -134,14 +136,15 @@ type booked struct {
 	Text  string `json:"text"`
 }
 
-func ledger() *sabir.Service {
+func ledger(log *slog.Logger) *sabir.Service {
 	s := sabir.NewService("ledger", sabir.Doc("keeps the books"))
 	sabir.Handle(s, "book", func(ctx context.Context, in entry) (booked, error) {
 		return booked{in.ID, len(in.Lines), "<b>" + in.Kind + "</b>"}, sabir.Emit(ctx, sabir.NodeFromContext(ctx), "ledger.booked", in)
 	}, sabir.Doc("books an entry and tells it as an event"))
 	sabir.Handle(s, "hidden", func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }, sabir.ClusterOnly())
 	sabir.Handle(s, "large", func(context.Context, struct{}) (string, error) { return strings.Repeat("x", 2<<20), nil })
-	sabir.Handle(s, "lose", func(context.Context, struct{}) (struct{}, error) {
+	sabir.Handle(s, "lose", func(ctx context.Context, _ struct{}) (struct{}, error) {
+		log.WarnContext(ctx, "a warning", "of", "ledger.lose", "ship", "Sabir", "text", strings.Repeat("a long value ", 20))
 		return struct{}{}, sabir.Errorf(sabir.CodeDataLoss, "BooksLost", "the books were lost at sea")
 	})
 	return s

@@ -8,6 +8,7 @@ import { actions } from './view-actions.js';
 import { action } from './view-action.js';
 import { events } from './view-events.js';
 import { processes } from './view-processes.js';
+import { grains } from './view-grains.js';
 import { traces, trace } from './view-traces.js';
 import { dependencies } from './view-map.js';
 import { channels, deadLetters } from './view-channels.js';
@@ -22,6 +23,7 @@ const places = [
   { name: 'events', path: 'events', label: 'Events', key: 'e', view: events },
   { name: 'channels', path: 'channels', label: 'Channels', key: 'c', view: channels, one: deadLetters },
   { name: 'processes', path: 'processes', label: 'Processes', key: 'p', view: processes },
+  { name: 'grains', path: 'grains', label: 'Grains', key: 'r', view: grains },
   { name: 'traces', path: 'traces', label: 'Traces', key: 't', view: traces, one: trace },
   { name: 'health', path: 'health', label: 'Health', key: 'h', view: health },
   { name: 'config', path: 'config', label: 'Configuration', key: 'f', view: config },

@@ -60,13 +60,27 @@ export function trace(id) {
   const stop = new AbortController();
   const body = h('section', { class: 'card flush' }, h('p', { class: 'muted pad-text', text: 'Loading …' })), facts = h('p', { class: 'lead' });
   const title = heading('Trace', h('p', { class: 'crumbs' }, h('a', { href: '#/traces', text: 'Traces' }), ' / ', h('span', { class: 'mono', text: id.slice(0, 16) })), facts);
-  const element = h('div', { class: 'view' }, title, body);
+  const log = h('div', { class: 'rows log' });
+  const element = h('div', { class: 'view' }, title, body, h('section', { class: 'card flush' }, h('h2', { text: 'Log' }), log));
 
-  function draw(spans) {
+  // drawLog shows what was logged in the calls of the trace, on whichever node.
+  function drawLog(lines, from, nodes) {
+    if (!lines.length) {
+      log.replaceChildren(empty('Nothing was logged in this trace', h('span', {}, 'Or it is not kept: give the node’s log to the ring with ', code('ring.LogHandler(…)'), '.')));
+      return;
+    }
+    log.replaceChildren(...lines.map(l => h('div', { class: 'log-line' }, h('span', { class: 'num', text: '+' + span(Math.max(0.01, l.at / 1000 - from)), title: new Date(l.at / 1e6).toISOString() }),
+      badge(l.level.toLowerCase(), { ERROR: 'bad', WARN: 'warn' }[l.level.split(/[+-]/)[0]]),
+      h('span', { class: 'fall-node' }, h('i', { class: 'n' + Math.max(0, nodes.indexOf(l.node)) % 5 }), h('span', { text: l.node || '–' })),
+      h('span', { class: 'said' }, h('b', { text: l.message }), (l.fields || []).map(f => h('span', { class: 'fact muted' }, h('span', { text: f.name + ' ' }), h('b', { text: f.value })))))));
+  }
+
+  function draw({ spans, lines }) {
     const list = ordered(spans), from = Math.min(...list.map(x => x.start)), until = Math.max(...list.map(x => x.start + x.took)), all = Math.max(1, until - from);
     const nodes = [...new Set(list.map(x => x.node))], failed = list.filter(x => x.failed).length;
     setText(title.querySelector('h1'), list[0].name);
     setText(facts, `${span(all)} · ${list.length} ${list.length === 1 ? 'span' : 'spans'} on ${nodes.join(', ')} · began ${clock(from / 1000, true)}` + (failed ? ` · ${failed} failed` : ''));
+    drawLog(lines || [], from, nodes);
     const ticks = [0, 0.25, 0.5, 0.75, 1];
     const rows = list.map((x, i) => {
       const left = 100 * (x.start - from) / all, wide = Math.max(0.4, 100 * x.took / all), detail = h('div', { class: 'payload', id: 's' + i, hidden: true });
@@ -101,7 +115,7 @@ export function trace(id) {
   }
 
   (async () => {
-    try { draw((await api('api/trace?id=' + encodeURIComponent(id), undefined, stop.signal)).spans); } catch (e) {
+    try { draw(await api('api/trace?id=' + encodeURIComponent(id), undefined, stop.signal)); } catch (e) {
       if (e.name !== 'AbortError') body.replaceChildren(empty('This trace cannot be shown', e.message, h('a', { href: '#/traces', text: 'All traces' })));
     }
   })();
