@@ -188,6 +188,21 @@ func TestAClientThatGoesEndsItsCallsAndSubscriptions(t *testing.T) {
 	}
 }
 
+func TestADeadlineOfAMillisecondEndsACallAloneAndInABatch(t *testing.T) {
+	service := sabir.NewService("endless")
+	sabir.Handle(service, "wait", func(ctx context.Context, _ sabir.Empty) (sabir.Empty, error) {
+		<-ctx.Done()
+		return sabir.Empty{}, ctx.Err()
+	})
+	_, base := start(t, []*sabir.Service{service})
+	for path, header := range map[string][]string{"endless.wait": nil, "endless.wait?batch=1": nil, "endless.wait,endless.wait?batch=1": {"Trpc-Accept", "application/jsonl"}} {
+		got := send(t, "POST", base+"/trpc/"+path, "", append(header, "X-Request-Timeout", "1ms")...)
+		if status := got.status; status != 504 && header == nil || !strings.Contains(got.body, `"httpStatus":504`) || !strings.Contains(got.body, `"name":"DeadlineExceeded"`) {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+}
+
 func TestANodeThatStopsEndsItsSubscriptionsWithAnError(t *testing.T) {
 	service, began, _ := endless()
 	node, base := start(t, []*sabir.Service{service})
