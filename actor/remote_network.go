@@ -61,7 +61,8 @@ func (e extension) Posted(l *wire.Link, data []byte) { e.s.remote.posted(l, data
 // nodes, the one whose id sorts first chooses the link and sends a hello on it; the other answers with a hello on the same
 // link, and the session is up. The session ends with that link: every process with a link, monitor or call across it is
 // notified, and the node that chooses opens another session on another link, if there is one. What the old link still delivers
-// after that is ignored.
+// after that is ignored; also a hello: the links of two nodes deliver in no common order, so the node that chooses numbers its
+// sessions, and the other opens none that is older than the last.
 //
 // Lock order: mu before session.reading. While mu is held, end waits for the reader of a session, so a reader never takes mu.
 type network struct {
@@ -78,6 +79,7 @@ type network struct {
 	limitOffset  int64    // lowers maxRemoteLinks in tests
 
 	mu       sync.Mutex
+	sessions uint64 // opened so far, the number of the last one
 	peers    map[string]*peer
 	watchers map[string]map[PID]struct{} // by node, "" for all nodes; see MonitorNode
 	gone     sync.WaitGroup
@@ -88,6 +90,10 @@ type peer struct {
 	node    string
 	links   []*wire.Link // oldest first
 	session *session     // nil between two sessions
+
+	// The last session that the peer opened, where it is the one that chooses.
+	instance uint64
+	number   uint64
 }
 
 func (n *network) linked(l *wire.Link) {
@@ -107,13 +113,14 @@ func (n *network) linked(l *wire.Link) {
 	}
 	p.links = append(p.links, l)
 	if p.session == nil && n.system.nodeName() < node {
-		n.openSession(p, l)
+		n.sessions++
+		n.openSession(p, l, n.sessions)
 	}
 }
 
 // openSession begins a session on a link. Call it with mu held.
-func (n *network) openSession(p *peer, l *wire.Link) *session {
-	p.session = &session{system: n.system, link: l, node: p.node, pending: map[uint64]*pendingReply{}, inbound: map[uint64]*remoteCall{},
+func (n *network) openSession(p *peer, l *wire.Link, number uint64) *session {
+	p.session = &session{system: n.system, link: l, node: p.node, turn: number, pending: map[uint64]*pendingReply{}, inbound: map[uint64]*remoteCall{},
 		memory: memory.OfNode(n.system.node).Connection()}
 	n.byLink.Store(l, p.session)
 	n.sendHello(p.session)
@@ -124,6 +131,7 @@ func (n *network) openSession(p *peer, l *wire.Link) *session {
 func (n *network) sendHello(s *session) {
 	hello := binary.AppendUvarint([]byte{byte(opHello)}, protocolVersion)
 	hello = appendID(hello, s.system.home.Value().instance)
+	hello = binary.AppendUvarint(hello, s.turn)
 	if s.link.TryPost(linkTopic, hello) {
 		s.helloSent = true
 		return
@@ -142,7 +150,7 @@ func (n *network) sendHello(s *session) {
 func (n *network) receiveHello(l *wire.Link, data []byte) error {
 	sys := n.system
 	r := postReader{data: data}
-	version, instance := r.uvarint(), r.uint64()
+	version, instance, number := r.uvarint(), r.uint64(), r.uvarint()
 	if version != protocolVersion {
 		sys.log.Warn("the processes of another node cannot be reached: it speaks another version", "node", l.Peer().Node, "version", version, "want", protocolVersion)
 		return nil
@@ -158,17 +166,21 @@ func (n *network) receiveHello(l *wire.Link, data []byte) error {
 	}
 	s := p.session
 	if sys.nodeName() < p.node {
-		if s == nil || s.link != l || s.up {
+		if s == nil || s.link != l || s.up || s.turn != number {
 			return fmt.Errorf("%w: hello out of turn", errMalformed)
 		}
 	} else {
 		if s != nil && s.link == l {
 			return fmt.Errorf("%w: second hello", errMalformed)
 		}
+		if p.instance == instance && number <= p.number {
+			return nil // it was under way for long: that session has ended, and the peer has opened another since
+		}
+		p.instance, p.number = instance, number
 		if s != nil {
 			n.end(p, wire.ErrClosed) // the peer knows of its end before this side
 		}
-		s = n.openSession(p, l)
+		s = n.openSession(p, l, number)
 	}
 	s.home = unique.Make(home{node: p.node, instance: instance})
 	s.helloReceived = true
@@ -205,7 +217,8 @@ func (n *network) unlinked(l *wire.Link, err error) {
 	}
 	n.end(p, err)
 	if len(p.links) > 0 && s.system.nodeName() < p.node {
-		n.openSession(p, p.links[0])
+		n.sessions++
+		n.openSession(p, p.links[0], n.sessions)
 	}
 }
 

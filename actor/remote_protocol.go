@@ -13,7 +13,7 @@ import (
 const linkTopic uint8 = 16
 
 // protocolVersion goes into each hello. Systems of another version are never up.
-const protocolVersion = 1
+const protocolVersion = 2
 
 // opcode is the first byte of each post. docs/processes-protocol.md describes what follows it.
 type opcode byte

@@ -91,7 +91,7 @@ func newRigOver(t testing.TB, conn net.Conn) *rig {
 }
 
 func helloPost() []byte {
-	return appendID([]byte{byte(opHello), protocolVersion}, 99)
+	return append(appendID([]byte{byte(opHello), protocolVersion}, 99), 1)
 }
 
 func declarePost(number byte, name string, schema []byte) []byte {

@@ -20,6 +20,7 @@ type session struct {
 	system *System
 	link   *wire.Link
 	node   string
+	turn   uint64 // its number among those that the node which chooses the link has opened
 	ended  atomic.Bool
 	memory *memory.Account // of what came from the peer and waits in mailboxes
 

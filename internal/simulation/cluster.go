@@ -10,7 +10,12 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/grain"
+	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/actor/grain/store/memory"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/backoff"
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/policy"
 )
@@ -23,8 +28,12 @@ type world struct {
 	log     *slog.Logger
 	members []*member
 	running sync.WaitGroup // steps that are not over
+	broker  *simBroker     // nil where the nodes have connections of their own
+	store   store.Store    // of the grains
+	mu      sync.Mutex     // guards what follows
 	checks  []func()       // of what steps did, when all is quiet
-	mu      sync.Mutex     // guards checks
+	watched []*watched
+	pairs   []*pairOfLodgers
 }
 
 // member is a node of the cluster and its successors of the same name.
@@ -32,10 +41,19 @@ type member struct {
 	world *world
 	name  string
 
-	changing chan struct{} // one start, stop or change of services at a time; a bubble's time stands while a mutex is waited for
-	mu       sync.Mutex    // guards what follows
-	node     *sabir.Node
+	changing chan struct{}  // one start, stop or change of services at a time; a bubble's time stands while a mutex is waited for
+	mu       sync.Mutex     // guards what follows
+	running  *incarnation   // nil where the node does not run
 	extra    *sabir.Service // that comes and goes
+}
+
+// incarnation is one run of a node.
+type incarnation struct {
+	name   string
+	node   *sabir.Node
+	system *actor.System
+	store  *nodeStore
+	worker actor.PID
 }
 
 type (
@@ -58,51 +76,86 @@ const (
 )
 
 func newWorld(h History, log *slog.Logger) *world {
-	w := &world{history: h, network: newNetwork(h.Seed), record: newRecord(), log: log}
+	w := &world{history: h, network: newNetwork(h.Seed), record: newRecord(), log: log, store: memory.New()}
 	for i := range h.Nodes {
 		w.members = append(w.members, &member{world: w, name: nodeName(i), changing: make(chan struct{}, 1)})
 	}
 	return w
 }
 
-// start makes a new node. The caller holds changing.
-func (m *member) start(ctx context.Context) {
-	w := m.world
-	var seeds []string
-	for _, other := range w.members {
-		seeds = append(seeds, address(other.name).String())
+func (w *world) member(name string) *member {
+	for _, m := range w.members {
+		if m.name == name {
+			return m
+		}
 	}
+	return nil
+}
+
+// join is how a node joins the cluster.
+func (w *world) join(name string) sabir.NodeOption {
+	at, options := brokerScheme+"://"+brokerName, []cluster.Option{}
+	if !w.history.Broker {
+		var seeds []string
+		for _, m := range w.members {
+			seeds = append(seeds, address(m.name).String())
+		}
+		at, options = address(name).String(), append(options, cluster.Seeds(seeds...))
+	}
+	if w.history.Key {
+		options = append(options, cluster.Key("the key of simulated clusters"))
+	}
+	return sabir.Join(at, options...)
+}
+
+// start makes a new node, as a supervisor of its process does: again where the broker cannot be reached. The caller holds changing.
+func (m *member) start(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		i, err := m.begin(ctx)
+		if err == nil {
+			m.mu.Lock()
+			m.running, m.extra = i, nil
+			m.mu.Unlock()
+			return
+		}
+		if !m.world.history.Broker || sabir.AsError(err).Name != "JoinFailed" || backoff.Sleep(ctx, time.Second) != nil {
+			m.world.record.fail("node %s does not start: %v", m.name, err)
+			return
+		}
+	}
+}
+
+func (m *member) begin(ctx context.Context) (*incarnation, error) {
+	w := m.world
 	services := []sabir.Servable{m.base(), m.own(), m.listener(everywhere)}
 	if slices.Index(w.members, m)%2 == 0 {
 		services = append(services, m.listener(somewhere))
 	}
-	n := sabir.NewNode(sabir.NodeID(m.name), sabir.Logger(w.log), sabir.Use(policy.Retry{}), sabir.PreferLocal(false), sabir.Serve(services...),
-		sabir.Join(address(m.name).String(), cluster.Seeds(seeds...)))
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	if err := n.Start(ctx); err != nil {
-		w.record.fail("node %s does not start: %v", m.name, err)
-		return
+	i := &incarnation{name: m.name, system: actor.NewSystem(actor.Config{Logger: w.log}), store: &nodeStore{Store: w.store, network: w.network, node: m.name}}
+	i.node = sabir.NewNode(sabir.NodeID(m.name), sabir.Logger(w.log), sabir.Use(policy.Retry{}), sabir.PreferLocal(false), sabir.Serve(services...),
+		i.system.Option(), grain.New(i.system, grain.Serve(ledgers), grain.Store(i.store)).Option(), w.join(m.name))
+	if err := i.node.Start(ctx); err != nil {
+		return nil, err
 	}
-	m.mu.Lock()
-	m.node, m.extra = n, nil
-	m.mu.Unlock()
+	return i, i.spawnAll(w.record)
 }
 
-// current is the node that runs, nil for none.
-func (m *member) current() *sabir.Node {
+// current is the run of the node that goes on, nil for none.
+func (m *member) current() *incarnation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.node
+	return m.running
 }
 
 // take takes the node, so that no step uses it from now on.
-func (m *member) take() *sabir.Node {
+func (m *member) take() *incarnation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := m.node
-	m.node, m.extra = nil, nil
-	return n
+	i := m.running
+	m.running, m.extra = nil, nil
+	return i
 }
 
 // base is the service that all nodes have.
@@ -171,7 +224,7 @@ func work(ctx context.Context, d time.Duration) {
 func (w *world) offered() (list []string) {
 	for i, m := range w.members {
 		m.mu.Lock()
-		if m.node != nil {
+		if m.running != nil {
 			list = append(list, "base@"+m.name, everywhere+"@"+m.name, "own-"+m.name+"@"+m.name)
 			if i%2 == 0 {
 				list = append(list, somewhere+"@"+m.name)
@@ -227,7 +280,11 @@ func (w *world) difference() string {
 	want := w.offered()
 	var all []string
 	for _, m := range w.members {
-		if n := m.current(); n != nil {
+		if i := m.current(); i != nil {
+			n := i.node
+			if w.groupDifference(i) {
+				all = append(all, fmt.Sprintf("the group of %s is %v", m.name, i.system.Members(workers)))
+			}
 			if got := known(n); !slices.Equal(got, want) {
 				all = append(all, fmt.Sprintf("%s lacks %v and has %v too many", m.name, without(want, got), without(got, want)))
 			}

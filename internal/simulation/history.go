@@ -10,9 +10,11 @@ import (
 
 // History holds the events of one simulation. It follows from the seed.
 type History struct {
-	Seed  uint64
-	Nodes int
-	Steps []Step // by time
+	Seed   uint64
+	Nodes  int
+	Broker bool   // the nodes reach each other over a broker, not over connections of their own
+	Key    bool   // they have a cluster key
+	Steps  []Step // by time
 }
 
 // Step is one thing that a caller does, or that befalls the network or a node.
@@ -37,6 +39,11 @@ const (
 	CallIdempotent Kind = "call idempotent" // of one that may be tried again
 	Stream         Kind = "stream"
 	Emit           Kind = "emit"
+	Note           Kind = "note"    // messages of a process to one of another node
+	Ask            Kind = "ask"     // a call of a process of another node
+	Monitor        Kind = "monitor" // of a process of another node
+	Link           Kind = "link"    // of two processes of two nodes
+	Pay            Kind = "pay"     // a call of a grain, which saves
 	AddService     Kind = "add service"
 	RemoveService  Kind = "remove service"
 )
@@ -56,6 +63,8 @@ const (
 	Restart  FaultKind = "restart"   // a node is stopped in order, and started again
 	Kill     FaultKind = "kill"      // a node ends at once, and is started again
 	Vanish   FaultKind = "vanish"    // and its machine with it
+	NoBroker FaultKind = "no broker" // the broker is stopped, and started again
+	NoStore  FaultKind = "no store"  // the store of the grains cannot be reached for a while
 )
 
 // Most of what a history takes.
@@ -64,15 +73,36 @@ const (
 	mostNodes  = 5
 	mostSteps  = 120
 	mostFaults = 9
-	perFault   = 12 // steps that begin shortly before a fault
+	perFault   = 18 // steps that begin shortly before a fault
 )
 
 // NewHistory returns the history of a seed: of each four, one is a rolling restart.
 func NewHistory(seed uint64) History {
+	h := randomHistory(seed)
 	if seed%4 == 0 {
-		return rollingRestart(seed)
+		h = rollingRestart(seed)
 	}
-	return randomHistory(seed)
+	r := rand.New(rand.NewPCG(seed, 0xb40))
+	h.Broker, h.Key = r.IntN(4) == 0, r.IntN(4) == 0
+	for _, more := range outages(r, h.Broker) {
+		h.Steps = append(h.Steps, more)
+		h.Steps = append(h.Steps, stepsInFlight(r, more, h.Nodes)...)
+	}
+	return h.inOrder()
+}
+
+// outages returns faults of the broker, where there is one, and of the store.
+func outages(r *rand.Rand, broker bool) (steps []Step) {
+	kinds := []FaultKind{NoStore}
+	if broker {
+		kinds = append(kinds, NoBroker)
+	}
+	for _, kind := range kinds {
+		for range r.IntN(3) {
+			steps = append(steps, Step{At: within(r, 0, activeTime), Kind: kind, For: within(r, 0, 8*time.Second)})
+		}
+	}
+	return steps
 }
 
 func randomHistory(seed uint64) History {
@@ -84,9 +114,9 @@ func randomHistory(seed uint64) History {
 	for range r.IntN(mostFaults + 1) {
 		fault := faultStep(r, h.Nodes)
 		h.Steps = append(h.Steps, fault)
-		h.Steps = append(h.Steps, stepsInFlight(r, fault)...)
+		h.Steps = append(h.Steps, stepsInFlight(r, fault, h.Nodes)...)
 	}
-	return h.inOrder()
+	return h
 }
 
 // rollingRestart returns a history in which each node is restarted in turn under load, twice.
@@ -98,7 +128,7 @@ func rollingRestart(seed uint64) History {
 		for node := range h.Nodes {
 			restart := Step{At: at, Kind: Restart, Node: node, Other: (node + 1) % h.Nodes, For: within(r, 0, 2*time.Second)}
 			h.Steps = append(h.Steps, restart)
-			h.Steps = append(h.Steps, stepsInFlight(r, restart)...)
+			h.Steps = append(h.Steps, stepsInFlight(r, restart, h.Nodes)...)
 			at += within(r, 500*time.Millisecond, 4*time.Second)
 		}
 	}
@@ -107,7 +137,7 @@ func rollingRestart(seed uint64) History {
 		step.At = within(r, 0, at)
 		h.Steps = append(h.Steps, step)
 	}
-	return h.inOrder()
+	return h
 }
 
 func (h History) inOrder() History {
@@ -125,19 +155,30 @@ func within(r *rand.Rand, least, most time.Duration) time.Duration {
 
 func callerStep(r *rand.Rand, nodes int) Step {
 	s := Step{At: within(r, 0, activeTime), Node: r.IntN(nodes), Size: 1 + r.IntN(64)}
+	s.Other = another(r, s.Node, nodes)
 	switch n := r.IntN(100); {
-	case n < 30:
+	case n < 20:
 		s.Kind = Call
-	case n < 50:
+	case n < 35:
 		s.Kind = CallIdempotent
-	case n < 65:
+	case n < 45:
 		s.Kind = Stream
-	case n < 90:
+	case n < 60:
 		s.Kind = Emit
-	case n < 95:
+	case n < 65:
 		s.Kind = AddService
-	default:
+	case n < 70:
 		s.Kind = RemoveService
+	case n < 77:
+		s.Kind = Note
+	case n < 82:
+		s.Kind = Ask
+	case n < 86:
+		s.Kind = Monitor
+	case n < 90:
+		s.Kind = Link
+	default:
+		s.Kind = Pay
 	}
 	if r.IntN(3) == 0 {
 		s.Work = within(r, 0, 300*time.Millisecond)
@@ -156,23 +197,28 @@ func callerStep(r *rand.Rand, nodes int) Step {
 
 func faultStep(r *rand.Rand, nodes int) Step {
 	s := Step{At: within(r, 0, activeTime), Node: r.IntN(nodes)}
-	s.Other = (s.Node + 1 + r.IntN(nodes-1)) % nodes
+	s.Other = another(r, s.Node, nodes)
 	s.Kind = []FaultKind{Cut, Hold, HoldOne, Slow, Reset, HalfOpen, Stall, Restart, Restart, Kill, Kill, Vanish}[r.IntN(12)]
 	s.For = within(r, 0, []time.Duration{500 * time.Millisecond, 3 * time.Second, 12 * time.Second}[r.IntN(3)])
 	return s
 }
 
-// stepsInFlight returns calls and events that begin shortly before a fault, at both nodes that it befalls, and are mostly not answered when it
-// comes. Spread over the whole history, few steps would be under way in that moment, and what a link does with those is what breaks.
-func stepsInFlight(r *rand.Rand, fault Step) (steps []Step) {
+func another(r *rand.Rand, than, nodes int) int { return (than + 1 + r.IntN(nodes-1)) % nodes }
+
+// stepsInFlight returns calls, events, messages and monitors that begin shortly before a fault, at both nodes that it befalls, and are mostly
+// not answered when it comes. Spread over the whole history, few steps would be under way in that moment, and what a link does with those is what breaks.
+func stepsInFlight(r *rand.Rand, fault Step, nodes int) (steps []Step) {
 	for i := range perFault {
-		s := Step{At: max(0, fault.At-within(r, 0, 60*time.Millisecond)), Kind: []Kind{Call, CallIdempotent, Call, Emit}[i%4], Size: 1 + r.IntN(64)}
+		s := Step{At: max(0, fault.At-within(r, 0, 60*time.Millisecond)), Kind: inFlight[i%len(inFlight)], Size: 1 + r.IntN(64)}
 		s.Node = []int{fault.Node, fault.Other}[r.IntN(2)]
+		s.Other = another(r, s.Node, nodes)
 		s.Work = within(r, 0, 200*time.Millisecond)
 		steps = append(steps, s)
 	}
 	return steps
 }
+
+var inFlight = []Kind{Call, CallIdempotent, Call, Emit, Pay, Note, Ask, Monitor, Link}
 
 // Only returns the history with these steps, by their numbers, and no others.
 func (h History) Only(steps []int) History {
@@ -183,7 +229,14 @@ func (h History) Only(steps []int) History {
 // String describes the history, a step a line.
 func (h History) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d, %d nodes\n", h.Seed, h.Nodes)
+	fmt.Fprintf(&b, "seed %d, %d nodes", h.Seed, h.Nodes)
+	if h.Broker {
+		b.WriteString(", over a broker")
+	}
+	if h.Key {
+		b.WriteString(", with a key")
+	}
+	b.WriteString("\n")
 	for _, s := range h.Steps {
 		fmt.Fprintf(&b, "%4d  %9v  %s\n", s.Number, s.At.Round(time.Millisecond), s)
 	}
@@ -193,7 +246,9 @@ func (h History) String() string {
 func (s Step) String() string {
 	text := string(s.Kind) + " " + nodeName(s.Node)
 	switch s.Kind {
-	case Cut, Hold, HoldOne, Slow, Reset, HalfOpen:
+	case NoBroker, NoStore:
+		text = string(s.Kind)
+	case Cut, Hold, HoldOne, Slow, Reset, HalfOpen, Note, Ask, Monitor, Link:
 		text += "-" + nodeName(s.Other)
 	}
 	for _, part := range []struct {

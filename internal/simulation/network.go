@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/backoff"
 	_ "github.com/sabir-go/sabir/internal/gossip" // by which the nodes find each other
 	"github.com/sabir-go/sabir/transport"
 )
@@ -153,6 +154,29 @@ func (n *network) dial(ctx context.Context, from, to string) (net.Conn, error) {
 		return nil, ctx.Err()
 	}
 	return n.connect(from, to, random)
+}
+
+// pass takes the time that one message takes from one machine to another, and longer while that is held.
+func (n *network) pass(ctx context.Context, from, to string) error {
+	random := n.random(from, to)
+	for {
+		n.mu.Lock()
+		p, healed := n.pathOf(from, to), n.healed
+		down := n.down[to] != runs || n.down[from] != runs
+		n.mu.Unlock()
+		switch {
+		case p.cut.Load() || down:
+			return os.NewSyscallError("connect", syscall.EHOSTUNREACH)
+		case p.held.Load():
+			select {
+			case <-healed:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		default:
+			return backoff.Sleep(ctx, p.delay(random, 0))
+		}
+	}
 }
 
 // random is the source of delays for the next connection between two nodes.

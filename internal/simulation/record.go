@@ -3,6 +3,8 @@ package simulation
 import (
 	"fmt"
 	"sync"
+
+	"github.com/sabir-go/sabir/actor"
 )
 
 // record notes which work callers asked for and which handlers did, and finds what contradicts that.
@@ -11,11 +13,13 @@ type record struct {
 	lastID   int
 	handled  map[int]int            // how often a call was handled, by its id
 	received map[int]map[string]int // how often a group got an event, by its id
+	notes    map[[2]actor.PID]int   // the last number that a worker got from a sender, by both
+	accounts map[string][]int       // the payments that were found in the end
 	faults   []string
 }
 
 func newRecord() *record {
-	return &record{handled: map[int]int{}, received: map[int]map[string]int{}}
+	return &record{handled: map[int]int{}, received: map[int]map[string]int{}, notes: map[[2]actor.PID]int{}, accounts: map[string][]int{}}
 }
 
 func (r *record) id() int {
@@ -52,6 +56,40 @@ func (r *record) receivedBy(id int, group string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.received[id][group]
+}
+
+// noted notes that a worker has got a message of a sender. Those between two processes keep their order, and come once or not at all.
+func (r *record) noted(way [2]actor.PID, number int) {
+	r.mu.Lock()
+	last := r.notes[way]
+	r.notes[way] = number
+	r.mu.Unlock()
+	if number <= last {
+		r.fail("%s got message %d of %s after %d", way[1], number, way[0], last)
+	}
+}
+
+// account notes what an account has in the end.
+func (r *record) account(key string, ids []int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.accounts[key] = ids
+}
+
+func (r *record) accountOf(key string) []int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.accounts[key]
+}
+
+// paid is how often an account has a payment.
+func (r *record) paid(key string, id int) (times int) {
+	for _, other := range r.accountOf(key) {
+		if other == id {
+			times++
+		}
+	}
+	return times
 }
 
 // fail notes what must not be.

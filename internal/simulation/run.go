@@ -25,6 +25,9 @@ const (
 func Run(h History, log *slog.Logger) []string {
 	w := newWorld(h, log)
 	running.Store(w.network)
+	if h.Broker {
+		w.broker = startBroker(w.network)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	w.startAll(ctx)
@@ -33,9 +36,11 @@ func Run(h History, log *slog.Logger) []string {
 	if took := w.agree("after the last fault"); len(w.record.faults) == 0 {
 		log.Info("simulation: all agree", "after", took)
 		w.finalRound(ctx)
-	}
-	for _, check := range w.checks {
-		check()
+		w.finalAccounts(ctx)
+		w.finalProcesses()
+		for _, check := range w.checks {
+			check()
+		}
 	}
 	w.stopAll()
 	return w.record.faults
@@ -85,7 +90,10 @@ func (w *world) play(ctx context.Context) {
 
 func (w *world) do(ctx context.Context, s Step) {
 	m, other := w.members[s.Node], w.members[s.Other]
-	net := w.network
+	net, end := w.network, other.name // of the way that a fault of the network befalls
+	if w.history.Broker {
+		end = brokerName
+	}
 	switch s.Kind {
 	case Call, CallIdempotent:
 		w.call(ctx, m, s)
@@ -95,12 +103,22 @@ func (w *world) do(ctx context.Context, s Step) {
 		w.emit(ctx, m, s)
 	case AddService, RemoveService:
 		m.changeExtra(ctx, s.Kind == AddService)
+	case Note:
+		w.note(m, other, s)
+	case Ask:
+		w.ask(ctx, m, other, s)
+	case Monitor:
+		w.monitor(m, other, s)
+	case Link:
+		w.link(m, other, s)
+	case Pay:
+		w.pay(ctx, m, s)
 	case Cut, Hold, Slow:
-		w.during(s, [2]string{m.name, other.name}, [2]string{other.name, m.name})
+		w.during(s, [2]string{m.name, end}, [2]string{end, m.name})
 	case HoldOne:
-		w.during(s, [2]string{m.name, other.name})
+		w.during(s, [2]string{m.name, end})
 	case Stall:
-		var ways [][2]string
+		ways := [][2]string{{m.name, brokerName}, {brokerName, m.name}, {m.name, storeName}, {storeName, m.name}}
 		for _, o := range w.members {
 			if o != m {
 				ways = append(ways, [2]string{m.name, o.name}, [2]string{o.name, m.name})
@@ -108,9 +126,15 @@ func (w *world) do(ctx context.Context, s Step) {
 		}
 		w.during(s, ways...)
 	case Reset:
-		net.reset(between(m.name, other.name))
+		net.reset(between(m.name, end))
 	case HalfOpen:
-		net.halfOpen(m.name, between(m.name, other.name))
+		net.halfOpen(m.name, between(m.name, end))
+	case NoBroker:
+		w.stopBroker(s.For)
+	case NoStore:
+		net.end(storeName, killed)
+		time.Sleep(s.For)
+		net.begin(storeName)
 	case Restart:
 		m.restart(ctx, s.For)
 	case Kill:
@@ -134,11 +158,30 @@ func (w *world) during(s Step, ways ...[2]string) {
 	}
 }
 
+// stopBroker stops the broker for a while. Of two such steps at once the second does nothing.
+func (w *world) stopBroker(pause time.Duration) {
+	w.mu.Lock()
+	b := w.broker
+	w.broker = nil
+	w.mu.Unlock()
+	if b == nil {
+		return
+	}
+	w.network.end(brokerName, killed)
+	b.stop()
+	time.Sleep(pause)
+	w.network.begin(brokerName)
+	b = startBroker(w.network)
+	w.mu.Lock()
+	w.broker = b
+	w.mu.Unlock()
+}
+
 func (m *member) restart(ctx context.Context, pause time.Duration) {
 	m.changing <- struct{}{}
 	defer func() { <-m.changing }()
-	if n := m.take(); n != nil {
-		m.stop(n, stopWithin)
+	if i := m.take(); i != nil {
+		m.stop(i.node, stopWithin)
 		time.Sleep(pause)
 		m.start(ctx)
 	}
@@ -154,12 +197,13 @@ func (m *member) stop(n *sabir.Node, limit time.Duration) error {
 func (m *member) crash(ctx context.Context, pause time.Duration, kind downKind) {
 	m.changing <- struct{}{}
 	defer func() { <-m.changing }()
-	n := m.take()
-	if n == nil {
+	i := m.take()
+	if i == nil {
 		return
 	}
+	i.store.gone.Store(true)
 	m.world.network.end(m.name, kind)
-	m.stop(n, time.Second) // what is left of it in this process; nobody is reached by it
+	m.stop(i.node, time.Second) // what is left of it in this process; nobody is reached by it
 	time.Sleep(pause)
 	m.world.network.begin(m.name)
 	m.start(ctx)
@@ -168,10 +212,11 @@ func (m *member) crash(ctx context.Context, pause time.Duration, kind downKind) 
 func (m *member) changeExtra(ctx context.Context, add bool) {
 	m.changing <- struct{}{}
 	defer func() { <-m.changing }()
-	n := m.current()
-	if n == nil || (m.extra != nil) == add {
+	i := m.current()
+	if i == nil || (m.extra != nil) == add {
 		return
 	}
+	n := i.node
 	ctx, cancel := context.WithTimeout(ctx, stopWithin)
 	defer cancel()
 	s := m.extra
@@ -208,10 +253,11 @@ func (s Step) callContext(ctx context.Context) (context.Context, context.CancelF
 }
 
 func (w *world) call(ctx context.Context, m *member, s Step) {
-	n := m.current()
-	if n == nil {
+	i := m.current()
+	if i == nil {
 		return
 	}
+	n := i.node
 	ctx, cancel := s.callContext(ctx)
 	defer cancel()
 	action := "base.once"
@@ -249,10 +295,11 @@ func (w *world) later(check func()) {
 }
 
 func (w *world) stream(ctx context.Context, m *member, s Step) {
-	n := m.current()
-	if n == nil {
+	i := m.current()
+	if i == nil {
 		return
 	}
+	n := i.node
 	ctx, cancel := s.callContext(ctx)
 	defer cancel()
 	in := request{ID: w.record.id(), Work: s.Work, Pad: make([]byte, min(s.Size, 2000))}
@@ -280,10 +327,11 @@ func (w *world) stream(ctx context.Context, m *member, s Step) {
 }
 
 func (w *world) emit(ctx context.Context, m *member, s Step) {
-	n := m.current()
-	if n == nil {
+	i := m.current()
+	if i == nil {
 		return
 	}
+	n := i.node
 	ctx, cancel := s.callContext(ctx)
 	defer cancel()
 	in := request{ID: w.record.id(), Work: s.Work, Pad: make([]byte, s.Size)}
@@ -308,10 +356,11 @@ func (w *world) finalRound(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for _, from := range w.members {
-		n := from.current()
-		if n == nil {
+		i := from.current()
+		if i == nil {
 			continue
 		}
+		n := i.node
 		for _, to := range w.members {
 			in := request{ID: w.record.id()}
 			out, err := sabir.Call[answer](ctx, n, "own-"+to.name+".once", in)
@@ -336,10 +385,11 @@ func (w *world) stopAll() {
 		stopping.Go(func() {
 			m.changing <- struct{}{}
 			defer func() { <-m.changing }()
-			n := m.take()
-			if n == nil {
+			i := m.take()
+			if i == nil {
 				return
 			}
+			n := i.node
 			if load := n.Info().Load; load.InFlight != 0 {
 				w.record.fail("when all is quiet, %s has %d calls in flight", m.name, load.InFlight)
 			}
@@ -349,6 +399,9 @@ func (w *world) stopAll() {
 		})
 	}
 	stopping.Wait()
+	if w.broker != nil {
+		w.broker.stop()
+	}
 	time.Sleep(time.Minute) // probes and dials that were under way end
 	if left := w.network.connections(); left > 0 {
 		w.record.fail("%d connections are left", left)
