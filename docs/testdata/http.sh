@@ -2,8 +2,9 @@
 
 root=$PWD
 in_checkout
-go run ./examples/http > "$root/log" &
+go build -o "$root/orders" ./examples/http
 cd "$root"
+./orders > log &
 up localhost:3000
 for_two_seconds() { command curl -sS --max-time 2 "$@" || true; echo; } # what is endless
 
