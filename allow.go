@@ -208,5 +208,5 @@ func (from caller) attrs(ctx context.Context, n *Node, what, verdict string) []a
 		_ = json.Unmarshal([]byte(text), &principal) // without a subject it is none
 	}
 	return []any{"principal", principal.Subject, "node", node, "names", names, "service", from.service, "action", what, "verdict", verdict,
-		"request", RequestIDFromContext(ctx)}
+		"request_id", RequestIDFromContext(ctx)}
 }

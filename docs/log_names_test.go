@@ -71,6 +71,13 @@ func logNames(file *ast.File) (list []*ast.BasicLit) {
 		return nil
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
+		if all, ok := n.(*ast.CompositeLit); ok && isAnyList(all) { // names and values that a call is given later
+			for i := 0; i+1 < len(all.Elts); i += 2 {
+				if lit := text(all.Elts[i]); lit != nil {
+					list = append(list, lit)
+				}
+			}
+		}
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true
@@ -102,4 +109,14 @@ func logNames(file *ast.File) (list []*ast.BasicLit) {
 		return true
 	})
 	return list
+}
+
+// isAnyList reports whether a literal is an []any.
+func isAnyList(l *ast.CompositeLit) bool {
+	list, ok := l.Type.(*ast.ArrayType)
+	if !ok {
+		return false
+	}
+	element, ok := list.Elt.(*ast.Ident)
+	return ok && element.Name == "any"
 }

@@ -186,7 +186,7 @@ func (s *server) logHidden(a *sabir.Action, id string, e *sabir.Error) {
 	if e.Stack() != nil {
 		return
 	}
-	attrs := []any{"request", id, "action", a.Name, slog.Group("error", "code", e.Code.String(), "name", e.Name, "message", e.Message)}
+	attrs := []any{"request_id", id, "action", a.Name, slog.Group("error", "code", e.Code.String(), "name", e.Name, "message", e.Message)}
 	if cause := e.Unwrap(); cause != nil && cause.Error() != e.Message {
 		attrs = append(attrs, "cause", cause.Error())
 	}

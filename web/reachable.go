@@ -137,7 +137,7 @@ func (s *server) logReachable() {
 		callers = append(callers, fmt.Sprintf("%d for %s", n, who))
 	}
 	slices.Sort(callers)
-	attrs := []any{"node", s.node.ID(), "addr", s.HTTPAddr(), "actions", strings.Join(callers, "; ")}
+	attrs := []any{"node", s.node.ID(), "address", s.HTTPAddr(), "actions", strings.Join(callers, "; ")}
 	if len(s.settings.forward) > 0 {
 		attrs = append(attrs, "forwarded", strings.Join(s.settings.forward, ", "))
 	}
