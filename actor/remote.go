@@ -98,7 +98,7 @@ func (s *session) confirmed(ctx context.Context, to PID, l *envelope, by *Proces
 	if !ok {
 		return nil, ErrNoWireForm
 	}
-	number, err := s.typeNumber(by, l.body.kind())
+	number, err := s.typeNumber(ctx, by, l.body.kind())
 	if err != nil {
 		return nil, err
 	}

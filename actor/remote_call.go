@@ -23,7 +23,7 @@ func (s *session) call(to PID, l *envelope, c callBody, by *Process) error {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	number, err := s.typeNumber(by, l.body.kind())
+	number, err := s.typeNumberOfCall(ctx, by, l.body.kind())
 	if err != nil {
 		return err
 	}
@@ -63,6 +63,20 @@ func (s *session) call(to PID, l *envelope, c callBody, by *Process) error {
 	}
 	posted = true
 	return nil
+}
+
+// typeNumberOfCall is typeNumber, with the time that a call has. It makes no context for a type that the peer knows.
+func (s *session) typeNumberOfCall(ctx context.Context, by *Process, k *kind) (uint64, error) {
+	if known, ok := s.types.Load(k); ok {
+		return known.(uint64), nil
+	}
+	bound, cancel := withCallTimeout(ctx)
+	defer cancel()
+	number, err := s.typeNumber(bound, by, k)
+	if err != nil {
+		return 0, asCallTimeout(bound, err)
+	}
+	return number, nil
 }
 
 // These flags mark which parts of a context follow in a call.
@@ -264,7 +278,7 @@ func replyRemote[Out any](c *remoteCall, by *Process, out Out) {
 		c.failed(0, problem(ErrNoWireForm, s.system.nodeName(), "the answer is a %T, of which this program knows nothing: see Register", out))
 		return
 	}
-	number, err := s.typeNumber(by, &m.k)
+	number, err := s.typeNumber(context.Background(), by, &m.k)
 	if err != nil {
 		c.failed(0, err)
 		return

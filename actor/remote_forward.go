@@ -76,17 +76,19 @@ func (c *remoteCall) forwardAnswer(name string, writer *native.Schema, data []by
 
 func (s *session) numberForwarded(name string, writer *native.Schema) (uint64, error) {
 	key := forwardedType{name, writer.Hash()}
-	s.declaring.Lock()
+	if err := s.lockDeclaring(context.Background(), nil); err != nil {
+		return 0, err
+	}
 	_, known := s.types.Load(key)
 	full := s.forwardedTypes >= maxForwardedTypes
 	if !known && !full {
 		s.forwardedTypes++
 	}
-	s.declaring.Unlock()
+	s.unlockDeclaring()
 	if !known && full {
 		return 0, problem(ErrTooMany, s.system.nodeName(), "answers of %d types of other nodes were passed on to %s", maxForwardedTypes, s.node)
 	}
-	return s.number(nil, key, name, writer)
+	return s.number(context.Background(), nil, key, name, writer)
 }
 
 func answerPost(number, of uint64, data []byte) []byte {

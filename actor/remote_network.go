@@ -120,7 +120,7 @@ func (n *network) linked(l *wire.Link) {
 
 // openSession begins a session on a link. Call it with mu held.
 func (n *network) openSession(p *peer, l *wire.Link, number uint64) *session {
-	p.session = &session{system: n.system, link: l, node: p.node, turn: number, pending: map[uint64]*pendingReply{}, inbound: map[uint64]*remoteCall{},
+	p.session = &session{system: n.system, link: l, node: p.node, turn: number, declaring: make(chan struct{}, 1), pending: map[uint64]*pendingReply{}, inbound: map[uint64]*remoteCall{},
 		memory: memory.OfNode(n.system.node).Connection()}
 	n.byLink.Store(l, p.session)
 	n.sendHello(p.session)

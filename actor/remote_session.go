@@ -29,11 +29,11 @@ type session struct {
 	helloSent, helloReceived, up bool
 
 	// *kind, reflect.Type of spawn arguments or forwardedType, to the uint64 by which the peer knows the type
-	types          sync.Map // *kind, or reflect.Type of arguments, to uint64: the types that the peer knows by their number
-	declaring      sync.Mutex
-	numbers        uint64       // declared types; guarded by declaring
-	forwardedTypes int          // declared types of forwarded answers; guarded by declaring
-	forwarding     atomic.Int64 // bytes of forwarded answers that wait for the link
+	types          sync.Map      // *kind, or reflect.Type of arguments, to uint64: the types that the peer knows by their number
+	declaring      chan struct{} // has one value while a type is declared; a lock for which callers wait no longer than for their answers
+	numbers        uint64        // declared types; guarded by declaring
+	forwardedTypes int           // declared types of forwarded answers; guarded by declaring
+	forwarding     atomic.Int64  // bytes of forwarded answers that wait for the link
 	outbound       outbound
 
 	mu      sync.Mutex
@@ -174,8 +174,9 @@ func (s *session) drainOutbound() {
 	}
 }
 
-// typeNumber returns the number by which the peer knows a type, and declares the type to the peer first if needed.
-func (s *session) typeNumber(by *Process, k *kind) (uint64, error) {
+// typeNumber returns the number by which the peer knows a type, and declares the type to the peer first if needed. Where the link is
+// full, that waits until ctx ends.
+func (s *session) typeNumber(ctx context.Context, by *Process, k *kind) (uint64, error) {
 	if known, ok := s.types.Load(k); ok {
 		return known.(uint64), nil
 	}
@@ -183,13 +184,15 @@ func (s *session) typeNumber(by *Process, k *kind) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return s.number(by, k, k.name, schema)
+	return s.number(ctx, by, k, k.name, schema)
 }
 
 // number is typeNumber for a type that this session knows by another key than its kind.
-func (s *session) number(by *Process, key any, name string, schema *native.Schema) (uint64, error) {
-	s.declaring.Lock()
-	defer s.declaring.Unlock()
+func (s *session) number(ctx context.Context, by *Process, key any, name string, schema *native.Schema) (uint64, error) {
+	if err := s.lockDeclaring(ctx, by); err != nil {
+		return 0, err
+	}
+	defer s.unlockDeclaring()
 	if known, ok := s.types.Load(key); ok {
 		return known.(uint64), nil
 	}
@@ -199,7 +202,10 @@ func (s *session) number(by *Process, key any, name string, schema *native.Schem
 	post := binary.AppendUvarint([]byte{byte(opDeclare)}, s.numbers)
 	post = appendText(post, name)
 	post = append(post, schema.Bytes()...)
-	if err := s.notify(by, post); err != nil { // without ctx: half a declaration would be the end of the session
+	if len(post) > postBytes {
+		ctx = context.Background() // half a declaration would be the end of the session
+	}
+	if _, err := s.post(ctx, by, post); err != nil {
 		return 0, err
 	}
 	number := s.numbers
@@ -207,6 +213,26 @@ func (s *session) number(by *Process, key any, name string, schema *native.Schem
 	s.types.Store(key, number)
 	return number, nil
 }
+
+func (s *session) lockDeclaring(ctx context.Context, by *Process) error {
+	select {
+	case s.declaring <- struct{}{}:
+		return nil
+	default:
+	}
+	if by != nil {
+		by.beginBlocking()
+		defer by.endBlocking()
+	}
+	select {
+	case s.declaring <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *session) unlockDeclaring() { <-s.declaring }
 
 // send encodes the messages of an envelope into as many posts as they need. Messages that cannot be encoded are left out; the
 // error is the first one.
@@ -216,7 +242,7 @@ func (s *session) send(to PID, l *envelope, by *Process) error {
 		return ErrNoWireForm
 	}
 	ctx := context.Background()
-	number, err := s.typeNumber(by, l.body.kind())
+	number, err := s.typeNumber(ctx, by, l.body.kind())
 	if err != nil {
 		return err
 	}

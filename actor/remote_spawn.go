@@ -82,7 +82,7 @@ func spawnRemote[S, A any](s *System, by *Process, b *Behavior[S, A], args A, o 
 	if err := codec.Err(); err != nil {
 		return PID{}, noWireForm(typeName(t), err)
 	}
-	number, err := session.number(by, t, typeName(t), codec.Schema())
+	number, err := session.number(ctx, by, t, typeName(t), codec.Schema())
 	if err != nil {
 		return PID{}, err
 	}

@@ -15,12 +15,13 @@ type sessionTable struct {
 	sdk  *sdk.Server
 	most int
 
-	mu   sync.Mutex
-	used map[string]time.Time // by id
+	mu     sync.Mutex
+	used   map[string]time.Time // by id
+	ending map[string]bool      // those that are being closed
 }
 
 func newSessionTable(server *sdk.Server, most int) *sessionTable {
-	return &sessionTable{sdk: server, most: most, used: make(map[string]time.Time)}
+	return &sessionTable{sdk: server, most: most, used: make(map[string]time.Time), ending: make(map[string]bool)}
 }
 
 // use notes a request in a session. Where there are too many, it closes the one that was unused for the longest.
@@ -30,6 +31,9 @@ func (t *sessionTable) use(id string) {
 	if _, known := t.used[id]; known {
 		t.used[id] = time.Now()
 		return
+	}
+	if t.ending[id] {
+		return // to count it once more would end another one
 	}
 	open := make(map[string]*sdk.ServerSession)
 	for session := range t.sdk.Sessions() {
@@ -52,6 +56,15 @@ func (t *sessionTable) use(id string) {
 	}
 	if len(t.used) > t.most && oldest != id {
 		delete(t.used, oldest)
-		go open[oldest].Close() // it waits for the calls of the session
+		t.ending[oldest] = true
+		go t.end(open[oldest])
 	}
+}
+
+// end closes a session, which waits for its calls.
+func (t *sessionTable) end(session *sdk.ServerSession) {
+	_ = session.Close() // what is wrong with its connection is nothing to this side
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.ending, session.ID())
 }

@@ -7,20 +7,24 @@ import (
 )
 
 // singles are the headers with one value by their definition that decide how a request is read, by their lengths. X-Request-Id and
-// Traceparent are not among them: more than one of these are as none, for a wrong id is no reason to refuse a call.
-var singles = func() (byLength [32][]single) {
-	for i, name := range []string{
-		"Authorization", "Content-Type", "Content-Encoding", "Content-Range", "Content-Disposition", // RFC 9110, RFC 6266
-		"If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range",
-		"Origin", "Sec-Fetch-Site", "Access-Control-Request-Method", "Last-Event-Id", "Sec-Websocket-Key", // Fetch, HTML, RFC 6455
-		"X-Request-Timeout",
-		"Grpc-Timeout", "Grpc-Encoding", "Connect-Timeout-Ms", "Connect-Protocol-Version", "Connect-Content-Encoding",
-		"Mcp-Session-Id", "Mcp-Protocol-Version", "Webhook-Request-Origin",
-	} {
-		byLength[len(name)] = append(byLength[len(name)], single{name, 1 << i})
-	}
-	return byLength
-}()
+// Traceparent are not among them: more than one of these are as none, for a wrong id is no reason to refuse a call. They are of RFC 9110 and
+// RFC 6266, of Fetch, HTML and RFC 6455, and of gRPC, Connect, MCP and CloudEvents. Each has a bit of its own.
+var singles = [32][]single{
+	5: {{"Range", 1 << 8}},
+	6: {{"Origin", 1 << 9}},
+	8: {{"If-Range", 1 << 7}},
+	12: {{"Content-Type", 1 << 1}, {"Grpc-Timeout", 1 << 15}},
+	13: {{"Authorization", 1 << 0}, {"Content-Range", 1 << 3}, {"Last-Event-Id", 1 << 12}, {"Grpc-Encoding", 1 << 16}},
+	14: {{"Sec-Fetch-Site", 1 << 10}, {"Mcp-Session-Id", 1 << 20}},
+	16: {{"Content-Encoding", 1 << 2}},
+	17: {{"If-Modified-Since", 1 << 5}, {"Sec-Websocket-Key", 1 << 13}, {"X-Request-Timeout", 1 << 14}},
+	18: {{"Connect-Timeout-Ms", 1 << 17}},
+	19: {{"Content-Disposition", 1 << 4}, {"If-Unmodified-Since", 1 << 6}},
+	20: {{"Mcp-Protocol-Version", 1 << 21}},
+	22: {{"Webhook-Request-Origin", 1 << 22}},
+	24: {{"Connect-Protocol-Version", 1 << 18}, {"Connect-Content-Encoding", 1 << 19}},
+	29: {{"Access-Control-Request-Method", 1 << 11}},
+}
 
 type single struct {
 	name string

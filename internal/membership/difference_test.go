@@ -164,7 +164,8 @@ func TestTheCatalogsOfTheDocsAreRead(t *testing.T) {
 	_, page, _ = bytes.Cut(page, []byte("**Catalog**, posts on topic 1"))
 	var read [2]membership.Catalog
 	for i := range read {
-		_, rest, _ := bytes.Cut(page, []byte("```json fragment\n"))
+		_, block, _ := bytes.Cut(page, []byte("```json internal/membership/testdata/"))
+		_, rest, _ := bytes.Cut(block, []byte("\n")) // behind the file's name
 		text, after, _ := bytes.Cut(rest, []byte("```"))
 		if read[i], err = membership.ParseCatalog(text); err != nil {
 			t.Fatalf("%v in %s", err, text)

@@ -20,11 +20,6 @@ type checks struct {
 // constrain adds the rules of a tag's steps, in the order in which the checker takes them. Nothing checks what handlers answer, so of
 // an output's rules only the values of "oneof" stay, which make a type in other languages.
 func (b *builder) constrain(v *value, at place, sh shape, steps []tag.Step) error {
-	if b.side == Output {
-		steps = slices.DeleteFunc(slices.Clone(steps), func(s tag.Step) bool {
-			return s.Kind == tag.Check && (len(s.Rules) != 1 || s.Rules[0].Name != "oneof")
-		})
-	}
 	inside := v.refusesZero // what is in a struct, when the checker comes to it
 	c := &checks{place: at, shape: sh, schema: v.schema}
 	before := false // what refused the zero value before an omitempty
@@ -34,6 +29,9 @@ walk:
 	for i, s := range steps {
 		switch s.Kind {
 		case tag.Check:
+			if b.side == Output && (len(s.Rules) != 1 || s.Rules[0].Name != "oneof") {
+				continue
+			}
 			c.apply(s.Rules)
 			if optional != nil {
 				optional = append(optional, s)
