@@ -10,9 +10,9 @@ import (
 // Traceparent are not among them: more than one of these are as none, for a wrong id is no reason to refuse a call. They are of RFC 9110 and
 // RFC 6266, of Fetch, HTML and RFC 6455, and of gRPC, Connect, MCP and CloudEvents. Each has a bit of its own.
 var singles = [32][]single{
-	5: {{"Range", 1 << 8}},
-	6: {{"Origin", 1 << 9}},
-	8: {{"If-Range", 1 << 7}},
+	5:  {{"Range", 1 << 8}},
+	6:  {{"Origin", 1 << 9}},
+	8:  {{"If-Range", 1 << 7}},
 	12: {{"Content-Type", 1 << 1}, {"Grpc-Timeout", 1 << 15}},
 	13: {{"Authorization", 1 << 0}, {"Content-Range", 1 << 3}, {"Last-Event-Id", 1 << 12}, {"Grpc-Encoding", 1 << 16}},
 	14: {{"Sec-Fetch-Site", 1 << 10}, {"Mcp-Session-Id", 1 << 20}},
