@@ -32,7 +32,7 @@ func argumentsOf(line string) []string {
 	return args
 }
 
-// meant tells what is wrong with a command on a page: one of sabir, of go on packages of the checkout, or of ./test.
+// meant checks a command on a page, which may be one of sabir, of go on packages of the checkout, or of ./test.
 func meant(args []string) error {
 	switch args[0] {
 	case "sabir":

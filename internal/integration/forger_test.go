@@ -197,7 +197,7 @@ func next(packet []byte) []byte {
 	return forgedPacket(packet[0]&0x7f, packet, at+uint64(len(text)), taken, text)
 }
 
-// forgedPacket is of the session of another packet, and goes in its direction: the top bit of its first byte.
+// forgedPacket makes a packet for the session of another one, in the direction of that: the top bit of the first byte says which side dialled.
 func forgedPacket(kind byte, like []byte, at, taken uint64, text []byte) []byte {
 	packet := append([]byte{like[0]&0x80 | kind}, like[1:17]...)
 	packet = binary.AppendUvarint(packet, at)

@@ -13,7 +13,7 @@ import (
 	"github.com/sabir-go/sabir/actor/grain/store"
 )
 
-// storeName is that of the machine which keeps the states of grains.
+// The states of grains are kept by a machine of their own, which nodes reach over the network of the simulation.
 const storeName = "store"
 
 // accounts is the number of grains.

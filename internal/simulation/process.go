@@ -255,8 +255,8 @@ func (w *world) finalProcesses() {
 		w.record.fail("when all is quiet, %s", wrong)
 	}
 	w.eachDown(func(of *watched) {
-		if want := w.alive(of.pid); of.downs > 1 || !want && of.downs == 0 {
-			w.record.fail("step %d: a monitor told %d times of the end of a process that lives: %v", of.step, of.downs, want)
+		if alive := w.alive(of.pid); of.downs > 1 || !alive && of.downs == 0 {
+			w.record.fail("step %d: a monitor reported %d times the end or loss of a process; alive: %t", of.step, of.downs, alive)
 		}
 	})
 	for _, m := range w.members {
@@ -277,7 +277,7 @@ func (w *world) finalProcesses() {
 	}
 	w.eachDown(func(of *watched) {
 		if of.downs != 1 {
-			w.record.fail("step %d: a monitor told %d times of the end of a process", of.step, of.downs)
+			w.record.fail("step %d: a monitor reported the end of a process %d times", of.step, of.downs)
 		}
 	})
 }
@@ -299,7 +299,7 @@ func (w *world) brokenLinks() string {
 // eachDown calls check with each monitor whose process is still there.
 func (w *world) eachDown(check func(*watched)) {
 	for _, of := range w.watched {
-		if w.member(of.pid.Node()) == nil || of.by != w.member(of.by.name).current() {
+		if of.by != w.member(of.by.name).current() {
 			continue
 		}
 		w.record.mu.Lock()

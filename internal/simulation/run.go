@@ -158,25 +158,6 @@ func (w *world) during(s Step, ways ...[2]string) {
 	}
 }
 
-// stopBroker stops the broker for a while. Of two such steps at once the second does nothing.
-func (w *world) stopBroker(pause time.Duration) {
-	w.mu.Lock()
-	b := w.broker
-	w.broker = nil
-	w.mu.Unlock()
-	if b == nil {
-		return
-	}
-	w.network.end(brokerName, killed)
-	b.stop()
-	time.Sleep(pause)
-	w.network.begin(brokerName)
-	b = startBroker(w.network)
-	w.mu.Lock()
-	w.broker = b
-	w.mu.Unlock()
-}
-
 func (m *member) restart(ctx context.Context, pause time.Duration) {
 	m.changing <- struct{}{}
 	defer func() { <-m.changing }()

@@ -184,6 +184,29 @@ func TestAHistoryFollowsFromItsSeed(t *testing.T) {
 	}
 }
 
+func TestHistoriesHaveEachKindOfClusterAndOfStep(t *testing.T) {
+	var broker, key bool
+	seen := map[simulation.Kind]bool{}
+	for seed := range uint64(100) {
+		h := simulation.NewHistory(seed)
+		broker, key = broker || h.Broker, key || h.Key
+		for _, s := range h.Steps {
+			seen[s.Kind] = true
+		}
+	}
+	if !broker || !key {
+		t.Errorf("a broker: %t, a key: %t", broker, key)
+	}
+	for _, kind := range []simulation.Kind{simulation.Call, simulation.CallIdempotent, simulation.Stream, simulation.Emit, simulation.Note, simulation.Ask,
+		simulation.Monitor, simulation.Link, simulation.Pay, simulation.AddService, simulation.RemoveService, simulation.Cut, simulation.Hold, simulation.HoldOne,
+		simulation.Slow, simulation.Reset, simulation.HalfOpen, simulation.Stall, simulation.Restart, simulation.Kill, simulation.Vanish, simulation.NoBroker,
+		simulation.NoStore} {
+		if !seen[kind] {
+			t.Errorf("no history has the step %q", kind)
+		}
+	}
+}
+
 func TestShrinkKeepsAStep(t *testing.T) {
 	got := simulation.Shrink(simulation.NewHistory(1), 1000, func(simulation.History) bool { return true })
 	if len(got.Steps) != 1 {
