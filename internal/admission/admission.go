@@ -7,9 +7,9 @@
 // until none is answered in time. For handlers that compute it is the number of processors; for handlers that wait, for a
 // database say, it is as many as come. A [Control] finds it without being told: while a goroutine that is ready to run has to wait for
 // a processor, it tries a smaller limit, and keeps it where as many requests are finished as before, else it goes back. While
-// requests wait and processors are free, it raises the limit at once. So it follows throughput, as the gradient of Vegas does
-// (Brakmo, O'Malley, Peterson, SIGCOMM 1994; Netflix's concurrency-limits), but needs no latency of an idle service to compare with,
-// which services with fast and slow actions do not have.
+// requests wait and processors are free, or half of the handlers that run wait for something, it raises the limit at once. So it
+// follows throughput, as the gradient of Vegas does (Brakmo, O'Malley, Peterson, SIGCOMM 1994; Netflix's concurrency-limits), but needs
+// no latency of an idle service to compare with, which services with fast and slow actions do not have.
 //
 // # The queue
 //
@@ -62,7 +62,8 @@ type Ticket struct {
 type Control struct {
 	processors int64
 	epoch      time.Time
-	lag        func() time.Duration // simulations have their own
+	lag        func() time.Duration // simulations have their own,
+	ready      func() int64         // and of this
 
 	limit   atomic.Int64
 	running atomic.Int64
@@ -94,7 +95,7 @@ type Control struct {
 
 // New makes the control of a node.
 func New() *Control {
-	c := &Control{processors: int64(runtime.GOMAXPROCS(0)), epoch: time.Now(), lag: lag}
+	c := &Control{processors: int64(runtime.GOMAXPROCS(0)), epoch: time.Now(), lag: lag, ready: runnable}
 	c.limit.Store(c.firstLimit())
 	c.bound.Store(int64(longestWait))
 	c.entrants.New = newEntrant

@@ -25,9 +25,9 @@ var samples = sync.Pool{New: func() any {
 
 // runnable returns the number of goroutines that are ready to run and wait for a processor. It looks at the queue of each processor, which
 // takes less than a microsecond for a few of them.
-func runnable() uint64 {
+func runnable() int64 {
 	s := samples.Get().(*[1]metrics.Sample)
 	defer samples.Put(s)
 	metrics.Read(s[:])
-	return s[0].Value.Uint64()
+	return int64(s[0].Value.Uint64())
 }

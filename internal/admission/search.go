@@ -120,7 +120,7 @@ func (c *Control) looked() {
 	}
 	c.crowded.Store(!over && (delay >= congested || c.crowded.Load() && queued > 0))
 	switch {
-	case waiting > 0 && delay < idle && !pausing && running >= c.limit.Load():
+	case waiting > 0 && running >= c.limit.Load() && !pausing && (delay < idle || c.idleHandlers(running)):
 		c.raise(now)
 	case now-s.since >= int64(windowMin) && c.served()-s.served >= max(windowCount, 2*running) || now-s.since >= int64(windowMax):
 		c.endWindow(now, running)
@@ -140,7 +140,15 @@ func (c *Control) looked() {
 	c.look(tick)
 }
 
-// raise follows a look that found requests waiting and a processor free: those that run must be waiting for something else.
+// idleHandlers reports whether half of the handlers that run wait for something, so that they hold places and use no processor. Each
+// of the others runs or is ready to, so there are at least that many more handlers than such goroutines. What keeps the processors busy then
+// is not the handlers: on a busy machine 32 that waited for minutes once held all places, and a thousand quick calls were refused.
+func (c *Control) idleHandlers(running int64) bool {
+	return 2*(running-c.ready()-c.processors) >= running
+}
+
+// raise follows a look that found requests waiting and a processor free, or handlers that use none: those that run must be waiting for
+// something else.
 func (c *Control) raise(now int64) {
 	s := &c.search
 	if s.try.held == &s.down {
