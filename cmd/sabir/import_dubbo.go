@@ -27,6 +27,9 @@ for each method, an error for each exception that is declared, and a function fo
 interface that gives the table of its methods to dubbo.Reference, dubbo.Discover and
 dubbo.Serve. Nothing of Java is needed or run.
 
+A jar of Spring Boot or a .war is read with the libraries in it. Without --interface
+the interfaces are those of the program, not those of the libraries.
+
 Overloads are actions that have the types of their parameters in their names. What Go
 cannot say as Java does is a note in the package and on stderr. Import all interfaces
 that share classes in one run: a class can be registered once in a program.`,
@@ -78,13 +81,13 @@ that share classes in one run: a class can be registered once in a program.`,
 func dubboInterfaces(classes javaclass.Classes, wanted []string) ([]gofile.DubboInterface, error) {
 	if len(wanted) == 0 {
 		for _, name := range slices.Sorted(maps.Keys(classes)) {
-			if c := classes[name]; c.Interface && len(c.Methods) > 0 && !strings.Contains(name, "$") {
+			if c := classes[name]; c.Interface && !c.Library && len(c.Methods) > 0 && !strings.Contains(name, "$") {
 				wanted = append(wanted, name)
 			}
 		}
 	}
 	if len(wanted) == 0 {
-		return nil, failf("there is no interface with methods in it")
+		return nil, failf("there is no interface with methods in it, besides those of jars within: name one of these with --interface")
 	}
 	var list []gofile.DubboInterface
 	services := make(map[string]string)

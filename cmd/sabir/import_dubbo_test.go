@@ -287,6 +287,31 @@ func serveDepot(t *testing.T, classes, scheme string) {
 	}
 }
 
+// springBoot is a jar as Spring Boot packs it, with the interfaces of testdata/depot in a library.
+func springBoot(t *testing.T) string {
+	t.Helper()
+	library, err := os.ReadFile("../../internal/javaclass/testdata/depot.jar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := errors.Join(os.MkdirAll(filepath.Join(folder, "BOOT-INF/lib"), 0o700), os.WriteFile(filepath.Join(folder, "BOOT-INF/lib/depot.jar"), library, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return jarOf(t, folder)
+}
+
+func TestInterfacesAreImportedFromTheLibrariesOfAJarOfSpringBoot(t *testing.T) {
+	got := sabirRun(t, "import", "dubbo", springBoot(t), "--interface", "com.depot.api.DepotService=depot", "--version", "1.0.0", "--package", "depot")
+	want, err := os.ReadFile("testdata/depot/depot.go") // which calls Java above
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.code != exitOK || got.out != string(want) {
+		t.Errorf("exit code %d, %s:\n%s", got.code, got.errOut, got.out)
+	}
+}
+
 func TestAnImportOfDubboSaysWhatItWants(t *testing.T) {
 	empty := jarOf(t, t.TempDir())
 	text := filepath.Join(t.TempDir(), "text.jar")
@@ -295,6 +320,7 @@ func TestAnImportOfDubboSaysWhatItWants(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"a jar with interfaces":                   {"import", "dubbo"},
+		"name one of these with --interface":      {"import", "dubbo", springBoot(t)},
 		"cannot be read as a jar":                 {"import", "dubbo", text},
 		"there is no interface with methods":      {"import", "dubbo", empty},
 		"there is no interface com.shop.Orders i": {"import", "dubbo", empty, "--interface", "com.shop.Orders"},

@@ -34,6 +34,7 @@ type Class struct {
 	Interface  bool     // but no annotation
 	Abstract   bool
 	Enum       bool
+	Library    bool // it comes from a jar within a jar
 }
 
 // Parameter is a parameter of a generic class.

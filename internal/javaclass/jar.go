@@ -2,6 +2,7 @@ package javaclass
 
 import (
 	"archive/zip"
+	"bytes"
 	"fmt"
 	"io"
 	"path"
@@ -10,55 +11,97 @@ import (
 
 // Bounds of a jar.
 const (
-	maxFiles = 100_000
-	maxClass = 4 << 20   // bytes of a class
-	maxBytes = 512 << 20 // of all classes
+	maxFiles  = 200_000   // with those of the jars within
+	maxClass  = 4 << 20   // bytes of a class
+	maxNested = 256 << 20 // bytes of a jar within
+	maxBytes  = 1 << 30   // of all classes and of the jars within
 )
 
 // Classes are classes by their names.
 type Classes map[string]*Class
 
-// ReadJar adds the classes of a jar. Where one is there already, that one stays, as it does on Java's path of classes.
+// ReadJar adds the classes of a jar. Where one is there already, that one stays, as it does on Java's path of classes. Of a jar of Spring Boot,
+// or of a .war, the classes are those of the program and then those of its libraries, which are jars within; in these no further jars are read.
 func (c Classes) ReadJar(file string) error {
 	jar, err := zip.OpenReader(file)
 	if err != nil {
 		return fmt.Errorf("%s cannot be read as a jar: %w", file, err)
 	}
 	defer jar.Close()
-	if len(jar.File) > maxFiles {
-		return fmt.Errorf("%s has %d files: at most %d are read", file, len(jar.File), maxFiles)
+	r := jarReader{classes: c, files: maxFiles, left: maxBytes}
+	if err := r.readClasses(&jar.Reader, file); err != nil {
+		return err
 	}
-	left := int64(maxBytes)
+	r.library = true
 	for _, f := range jar.File {
-		base := path.Base(f.Name)
-		if !strings.HasSuffix(base, ".class") || base == "module-info.class" || base == "package-info.class" || strings.HasPrefix(f.Name, "META-INF/") {
+		if folder := path.Dir(f.Name); !strings.HasSuffix(f.Name, ".jar") || folder != "BOOT-INF/lib" && folder != "WEB-INF/lib" {
 			continue
 		}
-		class, size, err := readClass(f, min(left, maxClass))
-		if err != nil {
+		if err := r.readNested(f); err != nil {
 			return fmt.Errorf("%.200q of %s: %w", f.Name, file, err)
-		}
-		left -= size
-		if c[class.Name] == nil {
-			c[class.Name] = class
 		}
 	}
 	return nil
 }
 
-func readClass(f *zip.File, limit int64) (*Class, int64, error) {
+// jarReader reads the classes of a jar and of the jars within.
+type jarReader struct {
+	classes Classes
+	files   int   // how many may still be seen
+	left    int64 // how many bytes may still be read
+	library bool  // what is read now is a jar within
+}
+
+func (r *jarReader) readClasses(jar *zip.Reader, file string) error {
+	if r.files -= len(jar.File); r.files < 0 {
+		return fmt.Errorf("%s has too many files: at most %d are read, with those of the jars within", file, maxFiles)
+	}
+	for _, f := range jar.File {
+		base := path.Base(f.Name)
+		if !strings.HasSuffix(base, ".class") || base == "module-info.class" || base == "package-info.class" || strings.HasPrefix(f.Name, "META-INF/") {
+			continue
+		}
+		data, err := r.read(f, maxClass)
+		var class *Class
+		if err == nil {
+			class, err = Parse(data)
+		}
+		if err != nil {
+			return fmt.Errorf("%.200q of %s: %w", f.Name, file, err)
+		}
+		if class.Library = r.library; r.classes[class.Name] == nil {
+			r.classes[class.Name] = class
+		}
+	}
+	return nil
+}
+
+func (r *jarReader) readNested(f *zip.File) error {
+	data, err := r.read(f, maxNested)
+	if err != nil {
+		return err
+	}
+	jar, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return fmt.Errorf("it cannot be read as a jar: %w", err)
+	}
+	return r.readClasses(jar, "it")
+}
+
+func (r *jarReader) read(f *zip.File, most int64) ([]byte, error) {
 	in, err := f.Open()
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer in.Close()
+	limit := min(r.left, most)
 	data, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if int64(len(data)) > limit {
-		return nil, 0, fmt.Errorf("it is larger than the %d bytes that are read of a class, or of what is left of %d for all", maxClass, maxBytes)
+		return nil, fmt.Errorf("it is larger than the %d bytes that are read of one, or of what is left of %d for all", most, maxBytes)
 	}
-	class, err := Parse(data)
-	return class, int64(len(data)), err
+	r.left -= int64(len(data))
+	return data, nil
 }
