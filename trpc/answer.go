@@ -19,28 +19,36 @@ type answer struct {
 	header http.Header
 }
 
-func failed(s *shape) answer { return answer{status: s.Data.HTTPStatus, text: s.append(nil)} }
+func (c *call) failed(s *shape) answer {
+	return answer{status: s.Data.HTTPStatus, text: s.at(c.path).append(nil, c.superjson)}
+}
 
 // make makes one call, for the client whose request is r.
 func (s *server) make(ctx context.Context, r *http.Request, c *call, batch bool) answer {
 	if why := c.allowed(r.Method, batch); why != nil {
-		return failed(why)
+		return c.failed(why)
 	}
 	request, done := subrequest.New(ctx, r, http.MethodPost, c.action.Path, c.input)
 	defer done()
 	request.Header.Set("Accept", "application/json")
 	a := subrequest.Do(s.site.Handler, request, nil)
 	if p := a.Problem(); p != nil {
-		one := failed(shapeOf(p).at(c.path))
+		one := c.failed(shapeOf(p))
 		one.header = a.Header()
 		return one
 	}
 	if len(a.Body) > 0 && !json.Valid(a.Body) {
-		return failed(failure(http.StatusInternalServerError, "BadOutput", c.action.Name+" has answered something that is not JSON").at(c.path))
+		return c.failed(failure(http.StatusInternalServerError, "BadOutput", c.action.Name+" has answered something that is not JSON"))
 	}
 	one := answer{status: http.StatusOK, header: a.Header()}
-	if one.text = append(one.text, `{"result":{`...); c.action.Out != nil && len(a.Body) > 0 {
+	one.text = append(one.text, `{"result":{`...)
+	switch there := c.action.Out != nil && len(a.Body) > 0; {
+	case there && c.superjson:
+		one.text = appendSuperjson(append(one.text, `"data":`...), a.Body)
+	case there:
 		one.text = append(append(one.text, `"data":`...), a.Body...)
+	case c.superjson:
+		one.text = append(one.text, `"data":{"json":null,"meta":{"values":["undefined"]}}`...)
 	}
 	one.text = append(one.text, "}}"...)
 	return one
@@ -102,7 +110,7 @@ func (s *server) makeAll(ctx context.Context, r *http.Request, c *calls, account
 			defer func() { <-slots }()
 			one := &c.list[i]
 			if account.Space() <= 0 { // before the call, as nothing of what it does could be taken back
-				done(i, failed(failure(http.StatusServiceUnavailable, "MessageTooLarge", "the answers of the batch are too large: make the call alone").at(one.path)))
+				done(i, one.failed(failure(http.StatusServiceUnavailable, "MessageTooLarge", "the answers of the batch are too large: make the call alone")))
 				return
 			}
 			a := s.make(ctx, r, one, true)
@@ -128,11 +136,19 @@ func (s *server) streamBatch(w http.ResponseWriter, r *http.Request, c *calls) {
 		number := strconv.Itoa(i)
 		head = slices.Concat(head, []byte(`"`+number+`":[[0],[null,0,`+number+`]]`))
 	}
-	out.write(append(head, "}\n"...))
+	head = append(head, '}')
+	if c.superjson {
+		head = appendSuperjson(nil, head)
+	}
+	out.write(append(head, '\n'))
 	account := memory.OfNode(s.site.Node).Queue()
 	s.makeAll(ctx, r, c, account, func(i int, a answer) {
 		defer account.Give(cap(a.text))
-		out.write(slices.Concat([]byte("["+strconv.Itoa(i)+",0,[["), a.text, []byte("]]]\n")))
+		before, after := "", "\n"
+		if c.superjson {
+			before, after = `{"json":`, "}\n"
+		}
+		out.write(slices.Concat([]byte(before+"["+strconv.Itoa(i)+",0,[["), a.text, []byte("]]]"+after)))
 	})
 }
 

@@ -21,6 +21,9 @@ type call struct {
 	path   string      // the procedure's name, as the client wrote it
 	action *api.Action // nil for one that there is not
 	input  []byte      // JSON; nil for none
+
+	superjson bool   // the answer is wrapped for the client's transformer
+	refused   *shape // why the input cannot be read; nil where it can
 }
 
 // calls are those of one request.
@@ -28,6 +31,8 @@ type calls struct {
 	batch    bool
 	streamed bool // the answers come one by one, as lines of JSON
 	list     []call
+
+	superjson bool // the client has the transformer superjson
 }
 
 // read reads the calls of a request.
@@ -52,6 +57,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request) (*calls, *shape) {
 	path := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, s.site.Prefix), "/")
 	if !c.batch {
 		c.list = []call{s.call(path, input)}
+		s.readSuperjson(c)
 		return c, nil
 	}
 	paths := strings.SplitN(path, ",", maxBatch+1)
@@ -67,6 +73,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request) (*calls, *shape) {
 	for i, path := range paths {
 		c.list = append(c.list, s.call(path, inputs[strconv.Itoa(i)]))
 	}
+	s.readSuperjson(c)
 	return c, nil
 }
 
@@ -99,7 +106,7 @@ func (c *call) allowed(method string, batch bool) *shape {
 	case c.action.Procedure() == api.Subscription && batch:
 		return failure(http.StatusBadRequest, "StreamWanted", c.action.Name+" is a subscription, which no batch can hold").at(c.path)
 	}
-	return nil
+	return c.refused
 }
 
 // short is a name of the client's, bounded for a message.

@@ -59,15 +59,26 @@ func (s *shape) at(path string) *shape {
 }
 
 // append writes the error, as the answer to its call.
-func (s *shape) append(dst []byte) []byte {
+func (s *shape) append(dst []byte, superjson bool) []byte {
+	dst = append(dst, `{"error":`...)
+	if text := s.text(); superjson {
+		dst = appendSuperjson(dst, text)
+	} else {
+		dst = append(dst, text...)
+	}
+	return append(dst, '}')
+}
+
+// text is the error as JSON.
+func (s *shape) text() []byte {
 	text, err := json.Marshal(s)
 	if err != nil { // its data has been read as JSON
 		panic(err)
 	}
-	return append(append(append(dst, `{"error":`...), text...), '}')
+	return text
 }
 
 // refuse answers a request of which no call can be made.
 func refuse(w http.ResponseWriter, s *shape) {
-	respond(w, s.Data.HTTPStatus, s.append(nil))
+	respond(w, s.Data.HTTPStatus, s.append(nil, false))
 }

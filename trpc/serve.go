@@ -41,6 +41,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, failure(http.StatusMethodNotAllowed, "MethodNotAllowed", "queries and subscriptions use GET, mutations POST"))
 		return
 	}
+	if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		refuse(w, failure(http.StatusBadRequest, "BadInput",
+			"WebSocket is not served here: in place of wsLink, use httpSubscriptionLink for subscriptions and httpBatchLink for the other calls"))
+		return
+	}
 	calls, failed := s.read(w, r)
 	if failed != nil {
 		refuse(w, failed)

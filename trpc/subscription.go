@@ -18,6 +18,17 @@ func (s *server) subscribe(w http.ResponseWriter, r *http.Request, c call) {
 	header.Set("X-Accel-Buffering", "no") // nginx would keep the values back
 	out := &lines{w: w, control: http.NewResponseController(w), gone: gone}
 	out.write([]byte("event: connected\ndata: {}\n\n"))
+	send := func(event string, data []byte) {
+		if c.superjson {
+			data = appendSuperjson(nil, data)
+		}
+		out.write(slices.Concat([]byte(event+"data: "), data, []byte("\n\n")))
+	}
+	const failed = "event: serialized-error\n"
+	if c.refused != nil {
+		send(failed, c.refused.text())
+		return
+	}
 
 	request, done := subrequest.New(ctx, r, http.MethodPost, c.action.Path, c.input)
 	defer done()
@@ -31,7 +42,7 @@ func (s *server) subscribe(w http.ResponseWriter, r *http.Request, c call) {
 		case "error":
 			problem = subrequest.ReadProblem(data)
 		default:
-			out.write(slices.Concat([]byte("data: "), data, []byte("\n\n")))
+			send("", data)
 		}
 		return true
 	}, Quiet: func() { out.write([]byte(":\n\n")) }}
@@ -46,8 +57,6 @@ func (s *server) subscribe(w http.ResponseWriter, r *http.Request, c call) {
 	case ended:
 		out.write([]byte("event: return\ndata: \n\n"))
 	case problem != nil:
-		text := shapeOf(problem).at(c.path).append(nil)
-		text = text[len(`{"error":`) : len(text)-1]
-		out.write(slices.Concat([]byte("event: serialized-error\ndata: "), text, []byte("\n\n")))
+		send(failed, shapeOf(problem).at(c.path).text())
 	}
 }

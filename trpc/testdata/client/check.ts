@@ -1,12 +1,15 @@
 // Makes every call of the test with the client of tRPC, typed by the router that was written for the server, and writes what came as JSON.
 import { createTRPCClient, httpBatchLink, httpBatchStreamLink, httpLink, httpSubscriptionLink, splitLink, TRPCClientError } from "@trpc/client";
 import { EventSource } from "eventsource";
+import superjson from "superjson";
 import type { AppRouter } from "./router.js";
 
 declare const process: { argv: string[]; stdout: { write(text: string): void }; exit(code: number): never };
 
 const url = process.argv[2]!;
-const links = { single: httpLink({ url }), post: httpLink({ url, methodOverride: "POST" }), batch: httpBatchLink({ url }), stream: httpBatchStreamLink({ url }) };
+// The type of the router says that there is no transformer, so one is given against it.
+const plain = { url }, withSuperjson = { url, transformer: superjson as never };
+const links = (opts: typeof plain) => ({ single: httpLink(opts), post: httpLink({ ...opts, methodOverride: "POST" }), batch: httpBatchLink(opts), stream: httpBatchStreamLink(opts) });
 
 const failure = (error: unknown) => {
   if (!(error instanceof TRPCClientError)) return String(error);
@@ -15,9 +18,10 @@ const failure = (error: unknown) => {
 };
 
 const result: Record<string, unknown> = {};
-for (const [name, link] of Object.entries(links)) {
+for (const [opts, prefix] of [[plain, ""], [withSuperjson, "superjson-"]] as const) for (const [kind, link] of Object.entries(links(opts))) {
+  const name = prefix + kind;
   const client = createTRPCClient<AppRouter>({
-    links: [splitLink({ condition: (op) => op.type === "subscription", true: httpSubscriptionLink({ url, EventSource }), false: link })],
+    links: [splitLink({ condition: (op) => op.type === "subscription", true: httpSubscriptionLink({ ...opts, EventSource }), false: link })],
   });
   const settled = await Promise.allSettled([
     client.orders.get.query({ id: "o-1" }),
@@ -36,6 +40,17 @@ for (const [name, link] of Object.entries(links)) {
       client.orders.count.subscribe(input, { onData: (n) => values.push(n), onComplete: () => resolve("complete"), onError: (error) => resolve(failure(error)) });
     });
   result[name + "-subscription"] = [await subscribe({ n: 3 }), [...values], await subscribe({ n: -1 }), await subscribe({ n: 1000 })];
+  if (opts === plain) continue;
+  // What the types of the router do not allow, but superjson carries.
+  const at = new Date("2026-01-02T03:04:05Z");
+  const beyond = await Promise.allSettled([
+    client.orders.create.mutate({ id: "o-3", at: at as never, picture: undefined }),
+    client.orders.create.mutate({ id: "o-4", big: 7n as never }),
+    client.orders.create.mutate({ id: "o-5", count: new Map([["a", 1]]) as never }),
+    client.orders.create.mutate({ id: "o-6", count: NaN }),
+  ]);
+  result[name + "-values"] = beyond.map((one) => (one.status === "fulfilled" ? one.value ?? null : failure(one.reason)));
+  result[name + "-subscription-values"] = await subscribe({ n: 3n as never });
 }
 
 async function typed(client: ReturnType<typeof createTRPCClient<AppRouter>>) {

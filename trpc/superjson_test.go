@@ -1,0 +1,96 @@
+package trpc_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+)
+
+func TestAClientWithSuperjsonIsAnsweredInItsForm(t *testing.T) {
+	base := startOrders(t)
+	for _, test := range []struct {
+		about, method, path, body string
+		status                    int
+		answer                    string
+	}{
+		{"a query", "GET", get("orders.get", `{"json":{"id":"o-1"}}`), "", 200, `{"result":{"data":{"json":{"id":"o-1"}}}}`},
+		{"an input with meta", "POST", "orders.create", `{"json":{"id":"o-2","at":"2026-01-02T03:04:05.000Z"},"meta":{"values":{"at":["Date"]},"v":1}}`, 200,
+			`{"result":{"data":{"json":{"id":"o-2","at":"2026-01-02T03:04:05Z"}}}}`},
+		{"nothing in and out", "POST", "orders.touch", `{"json":null,"meta":{"values":["undefined"]}}`, 200,
+			`{"result":{"data":{"json":null,"meta":{"values":["undefined"]}}}}`},
+		{"an error", "GET", get("orders.none", `{"json":{}}`), "", 404,
+			`{"error":{"json":{"message":"no procedure is called \"orders.none\"","code":-32004,"data":{"code":"NOT_FOUND","httpStatus":404,"path":"orders.none","name":"ActionNotFound","retryable":false}}}}`},
+		{"a batch", "GET", get("orders.get,orders.list", `{"0":{"json":{"id":"o-1"}},"1":{"json":null,"meta":{"values":["undefined"]}}}`) + "&batch=1", "", 200,
+			`[{"result":{"data":{"json":{"id":"o-1"}}}},{"result":{"data":{"json":[{"id":"o-1"}]}}}]`},
+		{"a subscription", "GET", get("orders.count", `{"json":{"n":1}}`), "", 200, "event: connected\ndata: {}\n\ndata: {\"json\":0}\n\nevent: return\ndata: \n\n"},
+	} {
+		if got := send(t, test.method, base+test.path, test.body); got.status != test.status || got.body != test.answer {
+			t.Errorf("%s: %d\n%s\nwant %d\n%s", test.about, got.status, got.body, test.status, test.answer)
+		}
+	}
+	got := send(t, "GET", base+get("orders.get", `{"0":{"json":{"id":"o-1"}}}`)+"&batch=1", "", "Trpc-Accept", "application/jsonl")
+	if want := `{"json":{"0":[[0],[null,0,0]]}}` + "\n" + `{"json":[0,0,[[{"result":{"data":{"id":"o-1"}}}]]]}` + "\n"; got.body != want {
+		t.Errorf("a streamed batch:\n%s\nwant\n%s", got.body, want)
+	}
+}
+
+func TestWhatSuperjsonCarriesAndGoDoesNotReadIsRefusedWithTheRemedy(t *testing.T) {
+	base := startOrders(t)
+	for input, part := range map[string]string{
+		`{"json":{"id":"a","big":"7"},"meta":{"values":{"big":["bigint"]}}}`:                                         `\"big\" has the type \"bigint\"`,
+		`{"json":{"id":"a","big":"NaN"},"meta":{"values":{"big":["number"]}}}`:                                       `\"big\" has the type \"number\"`,
+		`{"json":[["id","a"]],"meta":{"values":["map"]}}`:                                                            `the input has the type \"map\"`,
+		`{"json":{"id":[["7"]]},"meta":{"values":{"id":["set",{"0.x":["bigint"]}]}}}`:                                `\"id.0.x\" has the type \"bigint\"`,
+		`{"json":{"id":"a"},"meta":{"values":[["custom","Decimal"]]}}`:                                               `has the type \"custom\"`,
+		`{"json":{"id":"a","at":null},"meta":{"referentialEqualities":{"id":["at"]}}}`:                               `do not set dedupe`,
+		`{"json":{"id":"a"},"meta":7}`:                                                                               `\"meta\" cannot be read`,
+		`{"json":{"id":"a"},"meta":{"values":7}}`:                                                                    `\"meta\" cannot be read`,
+		`{"json":{"id":"a"},"meta":{"values":[]}}`:                                                                   `\"meta\" cannot be read`,
+		`{"json":{"id":"a"},"meta":{"values":{"` + strings.Repeat("x", 5000) + `":["bigint"]}}}`:                     `has the type \"bigint\"`,
+		`{"json":{"id":"a"},"meta":{"values":` + strings.Repeat(`{"a":`, 400) + `7` + strings.Repeat("}", 401) + `}`: `\"meta\" cannot be read`,
+	} {
+		got := send(t, "POST", base+"orders.create", input)
+		if got.status != 400 || !strings.HasPrefix(got.body, `{"error":{"json":{`) || !strings.Contains(got.body, `superjson: `) || !strings.Contains(got.body, part) || len(got.body) > 1500 {
+			t.Errorf("%.200s: %d %s", input, got.status, got.body)
+		}
+	}
+	got := send(t, "GET", base+get("orders.count", `{"json":{"n":"7"},"meta":{"values":{"n":["bigint"]}}}`), "")
+	if !strings.Contains(got.body, "event: serialized-error\ndata: {\"json\":{") || !strings.Contains(got.body, `bigint`) {
+		t.Errorf("a subscription: %s", got.body)
+	}
+	// One object at two places is complete where no null stands for it.
+	if got := send(t, "POST", base+"orders.create", `{"json":{"id":"a"},"meta":{"referentialEqualities":{"id":["at"]}}}`); got.status != 200 {
+		t.Errorf("one object at two places: %d %s", got.status, got.body)
+	}
+}
+
+// An input may have a member with the name "json" without superjson.
+func TestAnInputThatHasAMemberJSONStaysAsItIs(t *testing.T) {
+	s := sabir.NewService("files")
+	type file struct {
+		JSON string `json:"json"`
+	}
+	sabir.Handle(s, "put", func(_ context.Context, in file) (string, error) { return in.JSON, nil })
+	sabir.Handle(s, "map", func(_ context.Context, in map[string]string) (string, error) { return in["json"], nil })
+	sabir.Handle(s, "any", func(_ context.Context, in json.RawMessage) (string, error) { return string(in), nil })
+	_, base := start(t, []*sabir.Service{s})
+	for name, want := range map[string]string{"put": `"a"`, "map": `"a"`, "any": `"{\"json\":\"a\"}"`} {
+		if got := send(t, "POST", base+"/trpc/files."+name, `{"json":"a"}`); got.body != `{"result":{"data":`+want+`}}` {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+	}
+}
+
+func TestAWebSocketIsRefusedWithTheLinkToUse(t *testing.T) {
+	base := startOrders(t)
+	for _, path := range []string{"", "?connectionParams=1", "orders.count"} {
+		got := send(t, "GET", strings.TrimSuffix(base, "/")+strings.TrimSuffix("/"+path, "/"), "",
+			"Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==")
+		if got.status != 400 || !strings.Contains(got.body, "httpSubscriptionLink") {
+			t.Errorf("%q: %d %s", path, got.status, got.body)
+		}
+	}
+}
