@@ -66,6 +66,7 @@ func TestCallsBothWays(t *testing.T) {
 		}{
 			{"calls of Moleculer nodes", callsOfMoleculerNodes},
 			{"calls that go there and back keep level caller request and meta", callsThatGoThereAndBackKeepLevelCallerRequestAndMeta},
+			{"traces go on there and back", tracesGoOnThereAndBack},
 			{"calls of Moleculer's actions", callsOfMoleculersActions},
 			{"errors of Moleculer have their meaning", errorsOfMoleculerHaveTheirMeaning},
 			{"errors of Sabir are Moleculer's classes", errorsOfSabirAreMoleculersClasses},
@@ -101,6 +102,39 @@ func callsOfMoleculerNodes(t *testing.T, n *sabir.Node, js *peer) {
 	var same map[string]any
 	if err := js.do(&same, "buffer", "v3.orders.echo"); err != nil || fmt.Sprint(same) != "map[at:1970-01-01T00:00:00.000Z data:map[data:[1 2 3] type:Buffer]]" {
 		t.Errorf("a Buffer came back as %v, %v", same, err)
+	}
+}
+
+func tracesGoOnThereAndBack(t *testing.T, n *sabir.Node, js *peer) {
+	const request, trace, span = "4bf92f35-77b3-4da6-a3ce-929d0e0e4736", "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+	// Moleculer, Sabir, Moleculer
+	out, err := js.call("v3.orders.relay", "v2.js.info", map[string]any{"parentSpan": map[string]any{"id": "00f067aa-0ba9-42b7-8000-000000000000", "traceID": request, "sampled": true}})
+	var there struct {
+		RequestID, ParentID string
+		Tracing             bool
+	}
+	if err == nil {
+		err = json.Unmarshal(out.Result, &there)
+	}
+	if want := "00f067aa0ba942b7"; err != nil || there.RequestID != request || there.ParentID != want || !there.Tracing {
+		t.Errorf("a nested call is traced as %+v, %v, want the trace %s and the span %s", there, err, request, want)
+	}
+	// Sabir, Moleculer, Sabir
+	for name, c := range map[string]struct {
+		request string
+		nearer  bool // the span of the Moleculer node is in the trace
+	}{"a request id that is the trace": {request, true}, "a request id of its own": {"r-4", false}, "another trace": {"0af76519-16cd-43dd-8448-eb211c80319c", false}} {
+		ctx := sabir.WithMetadata(sabir.WithRequestID(t.Context(), c.request), "traceparent", "00-"+trace+"-"+span+"-01")
+		back, err := sabir.Call[struct {
+			Meta map[string]string `json:"meta"`
+		}](ctx, n, "js.relay", map[string]any{"action": "v3.orders.info", "params": nil})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := back.Meta["traceparent"]
+		if len(got) != 55 || got[3:35] != trace || got[53:] != "01" || (got[36:52] != span) != c.nearer {
+			t.Errorf("%s: a call that came back has the traceparent %q", name, got)
+		}
 	}
 }
 

@@ -132,7 +132,8 @@ func (b *bridge) inbound(sender string, o *origin, a *Meta) (gateway.Inbound, er
 	if in.Metadata, err = metadataOf(o.Meta); err != nil {
 		return in, err
 	}
-	if parent := traceParent(o); parent != "" && in.Metadata["traceparent"] == "" {
+	// meta carries the traceparent of a call of this cluster further up. In the same trace the caller's own span is nearer.
+	if parent, above := traceParent(o), in.Metadata["traceparent"]; parent != "" && (above == "" || len(above) == len(parent) && above[3:35] == parent[3:35]) {
 		if in.Metadata == nil {
 			in.Metadata = make(map[string]string)
 		}
@@ -164,7 +165,7 @@ func traceParent(o *origin) string {
 	if _, err := hex.DecodeString(trace + span[:16]); err != nil {
 		return ""
 	}
-	return "00-" + trace + "-" + span[:16] + "-01"
+	return strings.ToLower("00-" + trace + "-" + span[:16] + "-01") // as W3C has it
 }
 
 // appendAnswer appends the beginning of a response, with a member for its headers.
