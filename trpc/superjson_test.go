@@ -94,3 +94,31 @@ func TestAWebSocketIsRefusedWithTheLinkToUse(t *testing.T) {
 		}
 	}
 }
+
+func TestSetsAndURLsOfSuperjsonAreReadAsListsAndStrings(t *testing.T) {
+	s := sabir.NewService("files")
+	type file struct {
+		Tags []string `json:"tags"`
+		Link string   `json:"link"`
+		Note string   `json:"note,omitempty"`
+	}
+	sabir.Handle(s, "put", func(_ context.Context, in file) (file, error) { return in, nil })
+	_, base := start(t, []*sabir.Service{s})
+	got := send(t, "POST", base+"/trpc/files.put",
+		`{"json":{"tags":["a","b"],"link":"http://a.example/","note":null},"meta":{"values":{"tags":["set"],"link":["URL"],"note":["undefined"]},"v":1}}`)
+	if got.body != `{"result":{"data":{"json":{"tags":["a","b"],"link":"http://a.example/"}}}}` {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
+// One call that can only be superjson's tells the form of those beside it in a batch, whose inputs could be plain ones.
+func TestCallsOfOneBatchHaveOneForm(t *testing.T) {
+	s := sabir.NewService("files")
+	sabir.Handle(s, "map", func(_ context.Context, in map[string]string) (int, error) { return len(in), nil })
+	sabir.Handle(s, "sum", func(_ context.Context, in upTo) (int, error) { return in.N, nil })
+	_, base := start(t, []*sabir.Service{s})
+	got := send(t, "POST", base+"/trpc/files.map,files.sum?batch=1", `{"0":{"json":{"a":"b","c":"d"}},"1":{"json":{"n":7}}}`)
+	if got.body != `[{"result":{"data":{"json":2}}},{"result":{"data":{"json":7}}}]` {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
