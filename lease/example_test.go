@@ -116,7 +116,6 @@ func Example_cron() {
 	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
 	done := make(chan struct{})
-	// doc: cron
 	jobs, err := cron.Start(system) // the scheduler
 	if err != nil {
 		fmt.Println(err)
@@ -128,7 +127,6 @@ func Example_cron() {
 		Once:  st, // the store that all nodes share
 		Do:    cron.Run(func(p *actor.Process) error { return report(p, done) }),
 	})
-	// end
 	if err != nil {
 		fmt.Println(err)
 		return
