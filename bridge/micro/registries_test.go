@@ -180,11 +180,14 @@ func TestClientsOfGoMicroSelectByVersionAndLabel(t *testing.T) {
 	node(t, []sabir.Servable{placer("shop")}, micro.WithRegistry(&etcd.Registry{URLs: []string{server.URL()}}), micro.Listen(":0"), micro.Expose("**"),
 		micro.Version("3.1.0"), micro.Label("region", "eu"))
 	client := startPeer(t, "v5", "-registry=etcd="+server.Addr(), "-serve=false")
+	place := order{Service: "shop", Endpoint: "Shop.Place", In: json.RawMessage(`{"item":"tea"}`)}
+	waitFor(t, "the service in the registry", func() bool { return client.call(place).Error == "" })
 	for _, c := range []struct {
 		version, region string
 		found           bool
 	}{{"3.1.0", "", true}, {"", "eu", true}, {"3.1.0", "eu", true}, {"3.0.0", "", false}, {"", "us", false}} {
-		a := client.call(order{Service: "shop", Endpoint: "Shop.Place", In: json.RawMessage(`{"item":"tea"}`), Version: c.version, Region: c.region})
+		place.Version, place.Region = c.version, c.region
+		a := client.call(place)
 		if (a.Error == "") != c.found {
 			t.Errorf("version %q and region %q: %s %s", c.version, c.region, a.Out, a.Error)
 		}
