@@ -203,7 +203,7 @@ func TestTenThousandCallsOfToolsOverOneConnectionAreAnsweredOrRefused(t *testing
 			t.Errorf("%s %s", answer.Status, text)
 		}
 	}
-	call() // makes the connection: with ten thousand at once the client is so slow to greet that the server gives the connection up
+	call() // makes the connection: among ten thousand at once its first request may come so late that it is closed before
 	for range 9_999 {
 		all.Go(call)
 	}

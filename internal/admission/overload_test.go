@@ -212,8 +212,8 @@ func TestHandlersThatHoldAllPlacesForLongDelayNoOthersWhereOthersCompute(t *test
 	})
 }
 
-// Other goroutines of the process keep the processor busy, and the handlers wait for something. The limit is found in forty times as long
-// as a handler takes.
+// Other goroutines of the process keep the processor busy, and the handlers wait for something. No request is refused once the limit had
+// forty times as long as a handler takes.
 func TestHandlersThatWaitAreNotLimitedForLongWhereOthersCompute(t *testing.T) {
 	const rate = 2000
 	for _, takes := range []time.Duration{10 * time.Millisecond, 100 * time.Millisecond} {
@@ -234,7 +234,7 @@ func TestHandlersThatWaitAreNotLimitedForLongWhereOthersCompute(t *testing.T) {
 				g := m.load(rate, 40*takes, wait, time.Second)[time.Second]
 				stop()
 				m.requests.Wait()
-				if refused, all := len(g.refusals), int(40*takes.Seconds()*rate); refused > 0 {
+				if refused, all := len(g.refusals), int(40*takes.Seconds()*rate); refused > 0 { // 102 of 8,000, where the limit rose by trials only
 					t.Errorf("%d of %d were refused, at a limit of %d", refused, all, m.control.limit.Load())
 				}
 			})

@@ -142,7 +142,7 @@ func (c *Control) looked() {
 
 // idleHandlers reports whether half of the handlers that run wait for something, so that they hold places and use no processor. Each
 // of the others runs or is ready to, so there are at least that many more handlers than such goroutines. What keeps the processors busy then
-// is not the handlers: on a busy machine 32 that waited for minutes once held all places, and a thousand quick calls were refused.
+// is not the handlers: on a busy machine those that waited once held all places, and quick calls were refused behind them.
 func (c *Control) idleHandlers(running int64) bool {
 	return 2*(running-c.ready()-c.processors) >= running
 }
