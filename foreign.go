@@ -63,35 +63,28 @@ func (n *Node) SetForeign(node ForeignNode, offer ForeignOffer) error {
 	if err := c.Check(); err != nil {
 		return &Error{Code: CodeInvalidArgument, Name: nameBadService, Node: n.id, cause: err, Message: err.Error()}
 	}
+	n.followForeign(n.foreign.set(node, &offer, c))
+	return nil
+}
+
+// followForeign puts a change of the foreign nodes into the tables, unless another goroutine has done so while this one waited: of a thousand
+// nodes that come at once, which a registry may name, each would make the tables of all anew.
+func (n *Node) followForeign(change uint64) {
 	n.tableLock.Lock()
 	defer n.tableLock.Unlock()
-	if n.State() == StateStopped {
-		return nil
+	if n.State() == StateStopped || n.foreign.followed >= change {
+		return
 	}
-	f := n.foreign.all()[c.Node]
-	if f == nil || f.node != node {
-		f = &foreignNode{node: node, candidate: membership.NewCandidate(membership.Member{ID: c.Node})}
-	}
-	f.offer.Store(&offer)
-	f.catalog.Store(c)
-	f.silent.Store(offer.Node.Silent)
-	n.foreign.put(f)
 	if n.mesh.Load() == nil { // which compares nodes otherwise
 		n.foreign.compare(meshHost{n}.Look)
 	}
 	n.rebuildTables()
-	return nil
 }
 
 // DropForeign ends the calls of a foreign node's services: it has left, or is lost. A node that is not there any more, or that another
 // one has replaced under its name, is left as it is.
 func (n *Node) DropForeign(node ForeignNode) {
-	n.tableLock.Lock()
-	defer n.tableLock.Unlock()
-	if f := n.foreign.all()[node.Name()]; f != nil && f.node == node {
-		n.foreign.remove(node.Name())
-		n.rebuildTables()
-	}
+	n.followForeign(n.foreign.drop(node))
 }
 
 // ReceiveEvent gives an event that came in from outside, such as from a foreign node, to handlers of this node that take it: in each of the
@@ -174,9 +167,12 @@ type foreignNode struct {
 	catalog   atomic.Pointer[membership.Catalog]
 }
 
-// foreignNodes is the foreign nodes of a node, by id. The map never changes: it is replaced, under the node's tableLock.
+// foreignNodes is the foreign nodes of a node, by id. The map never changes: it is replaced, under mu.
 type foreignNodes struct {
+	mu        sync.Mutex
 	nodes     atomic.Pointer[map[string]*foreignNode]
+	changes   atomic.Uint64 // of nodes, so far
+	followed  uint64        // how many of them the node's tables have; guarded by its tableLock
 	candidate atomic.Pointer[membership.Candidate]
 	comparing sync.Once
 	stopped   chan struct{}
@@ -189,19 +185,37 @@ func (f *foreignNodes) all() map[string]*foreignNode {
 	return nil
 }
 
-func (f *foreignNodes) put(one *foreignNode) {
+// set adds a node, or replaces what it offers, and returns the number of the change.
+func (f *foreignNodes) set(node ForeignNode, offer *ForeignOffer, c *membership.Catalog) uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	one := f.all()[c.Node]
+	if one == nil || one.node != node {
+		one = &foreignNode{node: node, candidate: membership.NewCandidate(membership.Member{ID: c.Node})}
+	}
+	one.offer.Store(offer)
+	one.catalog.Store(c)
+	one.silent.Store(offer.Node.Silent)
 	next := maps.Clone(f.all())
 	if next == nil {
 		next = make(map[string]*foreignNode)
 	}
-	next[one.node.Name()] = one
+	next[c.Node] = one
 	f.nodes.Store(&next)
+	return f.changes.Add(1)
 }
 
-func (f *foreignNodes) remove(id string) {
+// drop takes a node out, and returns the number of the change; 0 where it is not there, or another one has replaced it.
+func (f *foreignNodes) drop(node ForeignNode) uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if one := f.all()[node.Name()]; one == nil || one.node != node {
+		return 0
+	}
 	next := maps.Clone(f.all())
-	delete(next, id)
+	delete(next, node.Name())
 	f.nodes.Store(&next)
+	return f.changes.Add(1)
 }
 
 // unasked names those of which it is not known yet what they have, in order.
@@ -224,8 +238,10 @@ func (f *foreignNodes) own(id string) *membership.Candidate {
 	return f.candidate.Load()
 }
 
-// addTo adds what foreign nodes offer to what the nodes of the cluster do. What is known of a node of the cluster stays.
+// addTo adds what foreign nodes offer to what the nodes of the cluster do. What is known of a node of the cluster stays. The caller holds
+// tableLock.
 func (f *foreignNodes) addTo(view *membership.View) *membership.View {
+	f.followed = f.changes.Load() // before the nodes, which may have changed once more
 	nodes := f.all()
 	if f.nodes.Load() == nil {
 		return view

@@ -3,6 +3,7 @@ package sabir_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -146,6 +147,52 @@ func TestForeignNodesAreListedWithTheirServicesAndActions(t *testing.T) {
 	}
 	if a := n.Action("math.double"); a == nil || !a.Remote || a.Public() {
 		t.Errorf("action: %+v", a)
+	}
+}
+
+// What SetForeign and DropForeign did holds when they return, although one of many that run at once may do it for all.
+func TestOfManyForeignNodesThatComeAndGoAtOnceEachIsThereWhenItWasSetAndNotWhenItWasDropped(t *testing.T) {
+	n := startNode(t)
+	var nodes sync.WaitGroup
+	for i := range 100 {
+		nodes.Go(func() {
+			one := &stranger{id: fmt.Sprint("s", i)}
+			if err := n.SetForeign(one, doubling); err != nil {
+				t.Error(err)
+			}
+			if out, err := sabir.Call[int](t.Context(), n, "v2.math.double", i, sabir.ToNode(one.id)); err != nil || out != 2*i {
+				t.Errorf("%s was set: %d, %v", one.id, out, err)
+			}
+			n.DropForeign(one)
+			if _, err := sabir.Call[int](t.Context(), n, "v2.math.double", i, sabir.ToNode(one.id)); err == nil || one.calls.Load() != 1 {
+				t.Errorf("%s was dropped, and got %d calls: %v", one.id, one.calls.Load(), err)
+			}
+		})
+	}
+	nodes.Wait()
+}
+
+// A registry may name a thousand nodes of one service at once.
+func BenchmarkAThousandForeignNodesComeAtOnceAndGo(b *testing.B) {
+	for b.Loop() {
+		n := sabir.NewNode(sabir.NodeID("n"))
+		if err := n.Start(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		var nodes sync.WaitGroup
+		for i := range 1000 {
+			nodes.Go(func() {
+				one := &stranger{id: fmt.Sprint("s", i)}
+				if err := n.SetForeign(one, doubling); err != nil {
+					b.Error(err)
+				}
+				n.DropForeign(one)
+			})
+		}
+		nodes.Wait()
+		if err := n.Stop(context.Background()); err != nil {
+			b.Error(err)
+		}
 	}
 }
 

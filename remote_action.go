@@ -275,6 +275,7 @@ func (n *Node) addRemoteActions(t *routingTable, defaults map[string]version, ol
 				continue // every node has its own, or it is a client-only node's
 			}
 			v := version{full: fullServiceName(s.Name, s.Version), number: s.Version, preferred: s.Preferred}
+			offers := make([]string, 0, len(s.Actions))
 			for _, offered := range s.Actions {
 				if !strings.HasPrefix(offered.Name, v.full+".") || names.Fault(offered.Name) != "" {
 					continue // not what a node of this kind sends
@@ -282,8 +283,9 @@ func (n *Node) addRemoteActions(t *routingTable, defaults map[string]version, ol
 				if t.remoteActions[offered.Name] == nil {
 					n.addRemoteAction(t, others, s, &offered, cmp.Or(old.remoteActions[offered.Name], old.absent[offered.Name]))
 				}
-				v.actions = append(v.actions, offered.Name)
+				offers = append(offers, offered.Name)
 			}
+			v.actions = [][]string{offers}
 			t.services[v.full] = true
 			chooseDefault(defaults, s.Name, v)
 		}

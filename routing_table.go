@@ -185,7 +185,7 @@ type version struct {
 	full      string
 	number    int
 	preferred bool
-	actions   []string // full names
+	actions   [][]string // full names, a list for each node that has the version
 }
 
 // newTable works out which names reach what. The caller holds tableLock.
@@ -199,11 +199,13 @@ func (n *Node) newTable(all map[string]*published, view *membership.View, old *r
 	localDefaults := make(map[string]version) // by service name: what a name without version reaches on this node
 	for full, p := range all {
 		v := version{full: full, number: p.service.version, preferred: p.service.preferred}
+		actions := make([]string, 0, len(p.endpoints))
 		for _, e := range p.endpoints {
 			name := e.info().Name
 			t.actions[name], t.localActions[name] = e, e
-			v.actions = append(v.actions, name)
+			actions = append(actions, name)
 		}
+		v.actions = [][]string{actions}
 		t.services[full] = true
 		chooseDefault(localDefaults, p.service.name, v)
 	}
@@ -213,7 +215,7 @@ func (n *Node) newTable(all map[string]*published, view *membership.View, old *r
 		if name == v.full {
 			continue // there already
 		}
-		for _, full := range v.actions {
+		for _, full := range v.actions[0] {
 			if short := name + full[len(v.full):]; t.localActions[short] == nil {
 				t.localActions[short] = t.localActions[full]
 			}
@@ -224,9 +226,11 @@ func (n *Node) newTable(all map[string]*published, view *membership.View, old *r
 		if name == v.full {
 			continue // there already
 		}
-		for _, full := range v.actions {
-			if short := name + full[len(v.full):]; t.actions[short] == nil {
-				t.actions[short] = t.actions[full]
+		for _, actions := range v.actions {
+			for _, full := range actions {
+				if short := name + full[len(v.full):]; t.actions[short] == nil {
+					t.actions[short] = t.actions[full]
+				}
 			}
 		}
 	}
@@ -242,7 +246,7 @@ func chooseDefault(defaults map[string]version, service string, v version) {
 	case !taken || preferredOver(v, old):
 		defaults[service] = v
 	case old.full == v.full: // the same version on several nodes
-		old.actions = append(slices.Clip(old.actions), v.actions...)
+		old.actions = append(old.actions, v.actions...) // no other version has this list: that of a node's own has no space left
 		defaults[service] = old
 	}
 }
