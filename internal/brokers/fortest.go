@@ -12,7 +12,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestAll is the variable of the environment without which tests that take minutes are left out; ./test sets it.
+// TestAll is the variable of the environment without which tests that take minutes are left out; ./test sets it to 1, and
+// ./test nightly to nightly.
 const TestAll = "SABIR_TEST_ALL"
 
 // NotTestedFile is the variable of the environment that names a file for the messages of [NotTested]; ./test sets it, and shows
@@ -24,6 +25,15 @@ func Slow(t testing.TB) {
 	t.Helper()
 	if os.Getenv(TestAll) == "" {
 		t.Skipf("not in the quick loop: run ./test, or set %s=1", TestAll)
+	}
+}
+
+// Nightly skips a test that takes much of a processor's time while others of its kind run in ./test: one more carrier, version
+// or client of a matrix, or the same at a larger size. ./test nightly runs it, as continuous integration does each night.
+func Nightly(t testing.TB) {
+	t.Helper()
+	if os.Getenv(TestAll) != "nightly" {
+		t.Skipf("once a night: run ./test nightly, or set %s=nightly", TestAll)
 	}
 }
 

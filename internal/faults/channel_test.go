@@ -44,6 +44,9 @@ func TestAcknowledgedMessagesSurviveKillsOfPublishersConsumersAndTheBroker(t *te
 		{brokers.RabbitMQ, brokers.Config{}, 8 * time.Second},
 	} {
 		t.Run(string(test.kind), func(t *testing.T) {
+			if test.kind == brokers.RabbitMQ { // whose restarts take most of two minutes
+				brokers.Nightly(t)
+			}
 			t.Parallel() // each has its own broker and processes
 			broker := brokers.ForTest(t, test.kind, test.config)
 			c := &chaos{t: t, broker: broker, acknowledged: make(map[string]bool), handled: make(map[string]map[string]int)}

@@ -21,6 +21,9 @@ import (
 func TestANodeThatIsAskedForMoreThanItCanDoGoesOnAnsweringInTime(t *testing.T) {
 	for _, over := range []brokers.Kind{"tcp", brokers.NATS, brokers.Redis} {
 		t.Run(string(over), func(t *testing.T) {
+			if over == brokers.Redis {
+				brokers.Nightly(t)
+			}
 			server, caller := setup{ID: "server", Works: true, Processors: 1}, setup{ID: "caller"}
 			if over != "tcp" {
 				server.Join = brokers.ForTest(t, over).URL()

@@ -7,6 +7,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	_ "github.com/sabir-go/sabir/transport/grpc"
 	_ "github.com/sabir-go/sabir/transport/h2"
@@ -28,26 +29,34 @@ type carrier struct {
 	scheme  string
 	setups  func(t *testing.T, n *network, scheme string) [2]setup
 	narrows int // the size of the largest packets that it must be content with
+	nightly bool
+}
+
+// byDay leaves a carrier that differs from another one only in what lies below it for the night.
+func (c carrier) byDay(t *testing.T) {
+	if c.nightly {
+		brokers.Nightly(t)
+	}
 }
 
 // carriers are the transports that nodes link by over IP, and one broker for all: brokers are dialled alike.
 var carriers = []carrier{
-	{"tcp", "tcp", overIPv4, leastPath},
-	{"tcp over IPv6", "tcp", overIPv6, leastPath6},
-	{"tls", "tls", withCertificates, leastPath},
-	{"quic", "quic", overIPv4, leastPath},
-	{"quic over IPv6", "quic", overIPv6, leastPath6},
-	{"quic with certificates", "quic", withCertificates, leastPath},
-	{"kcp", "kcp", overIPv4, leastPath},
-	{"kcp over IPv6", "kcp", overIPv6, leastPath6},
-	{"utp", "utp", overIPv4, leastPath},
-	{"utp over IPv6", "utp", overIPv6, leastPath6},
-	{"grpc", "grpc", overIPv4, leastPath},
-	{"grpc+tls", "grpc+tls", withCertificates, leastPath},
-	{"h2c", "h2c", overIPv4, leastPath},
-	{"http", "http", overIPv4, leastPath},
-	{"https", "https", withCertificates, leastPath},
-	{"nats", "nats", throughBroker, leastPath},
+	{"tcp", "tcp", overIPv4, leastPath, false},
+	{"tcp over IPv6", "tcp", overIPv6, leastPath6, false},
+	{"tls", "tls", withCertificates, leastPath, true},
+	{"quic", "quic", overIPv4, leastPath, false},
+	{"quic over IPv6", "quic", overIPv6, leastPath6, true},
+	{"quic with certificates", "quic", withCertificates, leastPath, true},
+	{"kcp", "kcp", overIPv4, leastPath, false},
+	{"kcp over IPv6", "kcp", overIPv6, leastPath6, true},
+	{"utp", "utp", overIPv4, leastPath, false},
+	{"utp over IPv6", "utp", overIPv6, leastPath6, true},
+	{"grpc", "grpc", overIPv4, leastPath, true},
+	{"grpc+tls", "grpc+tls", withCertificates, leastPath, true},
+	{"h2c", "h2c", overIPv4, leastPath, true},
+	{"http", "http", overIPv4, leastPath, false},
+	{"https", "https", withCertificates, leastPath, true},
+	{"nats", "nats", throughBroker, leastPath, false},
 }
 
 func overIPv4(_ *testing.T, n *network, scheme string) (setups [2]setup) {
@@ -115,6 +124,7 @@ func TestNodesLinkAndCallEachOtherOverAPathThatLosesLargePackets(t *testing.T) {
 			{"the other way", 1280, []int{1}},
 		} {
 			t.Run(test.name+" "+path.name, func(t *testing.T) {
+				test.byDay(t)
 				t.Parallel()
 				n := newPath(t)
 				n.narrow(path.size, path.ends...)
@@ -140,6 +150,7 @@ func TestCallsGoOnWhileThePathOfAStandingLinkShrinksAndGrowsBack(t *testing.T) {
 	t.Parallel()
 	for _, test := range carriers {
 		t.Run(test.name, func(t *testing.T) {
+			test.byDay(t)
 			t.Parallel()
 			n := newPath(t)
 			nodes := n.startAs(test.setups(t, n, test.scheme))

@@ -33,6 +33,9 @@ func TestAMessageThatKillsItsConsumerTakesNoOtherAlong(t *testing.T) {
 	brokers.Slow(t)
 	for _, kind := range []brokers.Kind{brokers.RabbitMQ, brokers.Redis, brokers.NATS} {
 		t.Run(string(kind), func(t *testing.T) {
+			if kind == brokers.RabbitMQ {
+				brokers.Nightly(t)
+			}
 			t.Parallel()
 			broker := brokers.ForTest(t, kind, brokers.Config{})
 			node := sabir.NewNode(channel.Broker(broker.URL()), sabir.Logger(slog.New(slog.DiscardHandler)))

@@ -38,6 +38,9 @@ func TestOneSickNodeOfThreeCostsNoCalls(t *testing.T) {
 	} {
 		for _, breaker := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, breaker %v", test.name, breaker), func(t *testing.T) {
+				if breaker && test.name != "round-robin" {
+					brokers.Nightly(t)
+				}
 				t.Parallel()
 				sick := start(t, setup{ID: "sick", Works: true, Sick: true, Zone: test.zone})
 				start(t, setup{ID: "well-1", Works: true, Seeds: []string{sick.addr}})
