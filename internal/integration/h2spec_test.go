@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -63,10 +64,13 @@ func TestHTTP2FailsNoCaseThatNetHTTPDoesNot(t *testing.T) {
 	plain.Config.ErrorLog = log.New(io.Discard, "", 0)
 	plain.StartTLS()
 	t.Cleanup(plain.Close)
-	node := startAllowed(t, sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)),
+	// It reads the request's body as the other handler does: whether what is wrong with a body is seen depends on that.
+	service := sabir.NewService("h2")
+	sabir.Handle(service, "hello", func(context.Context, struct{}) (string, error) { return "hello", nil }, sabir.Idempotent())
+	node := startAllowed(t, sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(service),
 		sabir.HTTP("127.0.0.1:0", gateway.TLS(&tls.Config{Certificates: plain.TLS.Certificates}))))
 
-	count, failed := h2failures(node.HTTPAddr(), "/health")
+	count, failed := h2failures(node.HTTPAddr(), "/h2/hello")
 	if count != 146 {
 		t.Fatalf("h2spec ran %d cases, want 146", count)
 	}
@@ -76,7 +80,7 @@ func TestHTTP2FailsNoCaseThatNetHTTPDoesNot(t *testing.T) {
 			continue
 		}
 		// h2spec gives an answer two seconds: again, lest it be the machine that was slow.
-		if _, again := h2failures(node.HTTPAddr(), "/health", section); len(again) > 0 {
+		if _, again := h2failures(node.HTTPAddr(), "/h2/hello", section); len(again) > 0 {
 			t.Errorf("%s fails, and does not with net/http alone", section)
 		}
 	}
