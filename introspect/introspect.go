@@ -158,7 +158,7 @@ type Action struct {
 	Stream      bool       `json:"stream,omitempty"`
 	Shape       Shape      `json:"shape,omitempty"` // of a stream; "" for one with any number of values both ways
 	Inline      bool       `json:"inline,omitempty"`
-	In          string     `json:"in"`              // Go type
+	In          string     `json:"in"`              // Go type; of an action of another framework what is known of it, as "{id: number}"
 	Out         string     `json:"out"`             // Go type
 	Nodes       []string   `json:"nodes,omitempty"` // of an action of other nodes: those that offer it
 }

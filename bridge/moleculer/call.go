@@ -100,10 +100,13 @@ func (p *pendingCalls) fail(which func(*pendingCall) bool, with func(*pendingCal
 	}
 }
 
-// Send implements sabir.ForeignNode: it makes a call.
+// Send implements sabir.ForeignNode: it makes a call, or describes an action of the node.
 func (p *peer) Send(ctx context.Context, r *sabir.Request) error {
 	b := p.bridge
 	action := r.Action().Name
+	if action == describing {
+		return p.describe(r)
+	}
 	if full, short := p.offers.Load().full[action]; short {
 		action = full
 	}

@@ -56,6 +56,8 @@ type infoAction struct {
 	Rest        raw    `json:"rest,omitempty"`   // the addresses that moleculer-web gives it
 	Visibility  string `json:"visibility,omitempty"`
 	Cache       any    `json:"cache"`
+
+	input string // of an action of another node: what params say, for listings
 }
 
 type infoEvent struct {

@@ -50,6 +50,7 @@ func (b *bridge) putPeer(info *infoPacket) {
 	if p != nil && (p.version > info.Version || p.version == info.Version && p.seq >= info.Seq) {
 		return // it speaks both versions; or this is no news
 	}
+	info.describeInputs()
 	added := p == nil
 	if added {
 		p = &peer{bridge: b, id: info.Sender, since: time.Now(), instance: info.InstanceID}
@@ -131,7 +132,7 @@ func (p *peer) offered() (o sabir.ForeignOffer) {
 		for _, name := range slices.Sorted(maps.Keys(s.Actions)) {
 			if a := s.Actions[name]; names.Fault(name) == "" && strings.HasPrefix(name, full+".") && !seen[name] {
 				seen[name] = true
-				o.Actions = append(o.Actions, introspect.Action{Name: name, Service: full, Version: version, Description: clip(a.Description), Visibility: introspect.ClusterOnly})
+				o.Actions = append(o.Actions, introspect.Action{Name: name, Service: full, Version: version, Description: clip(a.Description), Visibility: a.visibilityOf(), In: a.input})
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(s.Events)) {

@@ -3,9 +3,12 @@
 package fastestvalidator
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,10 +67,10 @@ func object(members map[string]any, depth int) *schema.Schema {
 
 // member is the schema of a member with its rules. A member that may be left out is null then, which fastest-validator takes for it.
 func (r rule) member() *schema.Schema {
-	s := r.Schema
-	if r.optional && len(s.Type) == 1 && s.Default == nil && s.Type[0] != "array" {
-		s.Type = append(slices.Clone(s.Type), "null")
+	if r.optional && r.Default == nil && !slices.Equal(r.Type, schema.Types{"array"}) {
+		r.nullable()
 	}
+	s := r.Schema
 	if len(r.tags) > 0 {
 		tags := r.tags
 		if r.optional {
@@ -93,6 +96,7 @@ func read(value any, depth int) (r rule) {
 		if len(v) == 1 {
 			return read(v[0], depth-1)
 		}
+		r.either(v, depth)
 	case map[string]any:
 		if text, ok := v["$$type"].(string); ok {
 			settings := shorthand(text)
@@ -159,6 +163,12 @@ func typed(v map[string]any, depth int) (r rule) {
 		r.Type, r.AdditionalProperties = schema.Types{"object"}, &value.Schema
 	case "tuple":
 		r.Type = schema.Types{"array"}
+		if items, ok := v["items"].([]any); ok {
+			r.MinItems, r.MaxItems = new(len(items)), new(len(items))
+		}
+	case "multi":
+		rules, _ := v["rules"].([]any)
+		r.either(rules, depth)
 	}
 	switch value := v["default"].(type) {
 	case string:
@@ -174,17 +184,68 @@ func typed(v map[string]any, depth int) (r rule) {
 			r.Default = value
 		}
 	}
-	if v["nullable"] == true && len(r.Type) == 1 {
-		r.Type = append(r.Type, "null")
+	if v["nullable"] == true {
+		r.nullable()
 	}
 	return r
 }
 
-// bound adds a rule with a number, where the settings have it.
-func (r *rule) bound(v map[string]any, setting, tag string) {
-	if n, ok := v[setting].(float64); ok {
-		r.tags = append(r.tags, tag+"="+strconv.FormatFloat(n, 'f', -1, 64))
+// nullable lets null pass too, where the rule has a type.
+func (r *rule) nullable() {
+	if len(r.Type) != 1 {
+		return
 	}
+	r.Type = append(slices.Clone(r.Type), "null")
+	if r.Enum != nil {
+		r.Enum = append(slices.Clone(r.Enum), nil)
+	}
+}
+
+// either is for a value that has to meet one of several rules.
+func (r *rule) either(rules []any, depth int) {
+	for _, one := range rules {
+		s := read(one, depth-1).Schema
+		if reflect.ValueOf(s).IsZero() { // anything, and so is the value
+			r.AnyOf = nil
+			return
+		}
+		r.AnyOf = append(r.AnyOf, s)
+	}
+}
+
+// bound is a rule with a number, where the settings have it: it adds the tag.
+func (r *rule) bound(v map[string]any, setting, tag string) *schema.Number {
+	n, ok := v[setting].(float64)
+	if !ok {
+		return nil
+	}
+	text := strconv.FormatFloat(n, 'f', -1, 64)
+	r.tags = append(r.tags, tag+"="+text)
+	return new(schema.Number(text))
+}
+
+// size is bound for how long or how many something is.
+func (r *rule) size(v map[string]any, setting, tag string) *int {
+	n := r.bound(v, setting, tag)
+	if n == nil {
+		return nil
+	}
+	if size, err := strconv.Atoi(string(*n)); err == nil && size >= 0 {
+		return &size
+	}
+	return nil
+}
+
+// sizes reads the settings of a text or a list.
+func (r *rule) sizes(v map[string]any) (least, most *int) {
+	if v["empty"] == false && v["min"] == nil {
+		r.tags, least = append(r.tags, "min=1"), new(1)
+	}
+	least, most = cmp.Or(r.size(v, "min", "min"), least), r.size(v, "max", "max")
+	if length := r.size(v, "length", "len"); length != nil {
+		return length, length
+	}
+	return least, most
 }
 
 func (r *rule) number(v map[string]any) {
@@ -192,68 +253,81 @@ func (r *rule) number(v map[string]any) {
 	if v["integer"] == true {
 		r.Type, r.Format = schema.Types{"integer"}, "int64"
 	}
-	r.bound(v, "min", "min")
-	r.bound(v, "max", "max")
-	r.bound(v, "equal", "eq")
-	r.bound(v, "notEqual", "ne")
+	r.Minimum, r.Maximum = r.bound(v, "min", "min"), r.bound(v, "max", "max")
+	if n := r.bound(v, "equal", "eq"); n != nil {
+		r.Const = *n
+	}
+	if n := r.bound(v, "notEqual", "ne"); n != nil {
+		r.Not = &schema.Schema{Const: *n}
+	}
 	if v["positive"] == true {
-		r.tags = append(r.tags, "gt=0")
+		r.tags, r.ExclusiveMinimum = append(r.tags, "gt=0"), new(schema.Number("0"))
 	}
 	if v["negative"] == true {
-		r.tags = append(r.tags, "lt=0")
+		r.tags, r.ExclusiveMaximum = append(r.tags, "lt=0"), new(schema.Number("0"))
 	}
 }
 
+// formats are those of JSON Schema, by types of fastest-validator.
+var formats = map[string]string{"email": "email", "url": "uri", "uuid": "uuid"}
+
+// patterns are those of its settings of texts.
+var patterns = map[string]string{"alpha": "^[a-zA-Z]+$", "alphanum": "^[a-zA-Z0-9]+$", "numeric": `^-?[0-9]\d*(\.\d+)?$`}
+
 func (r *rule) text(name string, v map[string]any) {
-	r.Type = schema.Types{"string"}
+	r.Type, r.Format = schema.Types{"string"}, formats[name]
 	if values, ok := v["enum"].([]any); ok {
 		r.enum(values)
 	}
-	if v["empty"] == false && v["min"] == nil {
-		r.tags = append(r.tags, "min=1")
-	}
-	r.bound(v, "min", "min")
-	r.bound(v, "max", "max")
-	r.bound(v, "length", "len")
+	r.MinLength, r.MaxLength = r.sizes(v)
 	switch name {
 	case "email", "url", "uuid", "mac":
 		r.tags = append(r.tags, name)
 	}
+	if pattern, _ := v["pattern"].(string); v["patternFlags"] == nil { // a RegExp is lost on its way
+		if _, err := regexp.Compile(pattern); err == nil {
+			r.Pattern = pattern
+		}
+	}
 	for _, rule := range []string{"alpha", "alphanum", "numeric"} {
 		if v[rule] == true {
-			r.tags = append(r.tags, rule)
+			r.tags, r.Pattern = append(r.tags, rule), cmp.Or(r.Pattern, patterns[rule])
 		}
 	}
 }
 
-// enum is for values of one type; others are any value.
+// enum is one of some values. In Go they are of one type; others are any value there.
 func (r *rule) enum(values any) {
 	list, _ := values.([]any)
 	var texts []string
 	for _, one := range list {
-		text, ok := one.(string)
-		if !ok || text == "" || strings.ContainsAny(text, " ,'|\"`\\") {
+		switch v := one.(type) {
+		case string:
+			texts = append(texts, v)
+			r.Enum = append(r.Enum, v)
+		case float64:
+			r.Enum = append(r.Enum, schema.Number(strconv.FormatFloat(v, 'f', -1, 64)))
+		case bool, nil:
+			r.Enum = append(r.Enum, v)
+		default:
+			r.Enum = nil
 			return
 		}
-		texts = append(texts, text)
-		r.Enum = append(r.Enum, text)
 	}
-	if len(texts) > 0 {
-		r.Type = schema.Types{"string"}
+	if len(texts) == 0 || len(texts) < len(list) {
+		return
+	}
+	r.Type = schema.Types{"string"}
+	if !slices.ContainsFunc(texts, func(text string) bool { return text == "" || strings.ContainsAny(text, " ,'|\"`\\") }) {
 		r.tags = append(r.tags, "oneof="+strings.Join(texts, " "))
 	}
 }
 
 func (r *rule) array(v map[string]any, depth int) {
 	r.Type = schema.Types{"array"}
-	r.bound(v, "min", "min")
-	r.bound(v, "max", "max")
-	r.bound(v, "length", "len")
-	if v["empty"] == false && v["min"] == nil {
-		r.tags = append(r.tags, "min=1")
-	}
+	r.MinItems, r.MaxItems = r.sizes(v)
 	if v["unique"] == true {
-		r.tags = append(r.tags, "unique")
+		r.tags, r.UniqueItems = append(r.tags, "unique"), true
 	}
 	if v["items"] == nil {
 		return

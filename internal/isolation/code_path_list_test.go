@@ -194,6 +194,7 @@ var codePaths = map[string]codePath{
 	"bridge/moleculer.opened.put":                    {fixed: "bytes"},
 	"bridge/moleculer.peer.Emit":                     {fixed: "names of groups"},
 	"bridge/moleculer.peer.Send":                     {entryPoints: []string{"input of a call through a client"}},
+	"bridge/moleculer.peer.describe":                 {entryPoints: []string{"input of a call through a client", "answer of a call through a client"}},
 	"bridge/moleculer.peer.finish":                   {entryPoints: []string{"answer of a call through a client"}},
 	"bridge/moleculer.pieces.Append":                 {fixed: "a codec made by codec.Contained, whose panics are errors"},
 	"bridge/moleculer.pieces.Decode":                 {fixed: "a codec made by codec.Contained, whose panics are errors"},

@@ -148,7 +148,13 @@ const verbs = {
 	nodes: () => broker.call("$node.list").then(list => list.filter(n => n.available).map(n => n.id)),
 	services: () => broker.call("$node.services").then(list => list.filter(s => s.available).map(s => s.fullName)),
 	ping: id => broker.ping(id, 3000).then(p => p !== null),
-	add: (name) => broker.createService({ name, actions: { hello: () => "hello from " + name } }) && true,
+	// add creates a service, also with further actions, which return their params.
+	add(name, more = {}) {
+		const actions = { hello: () => "hello from " + name };
+		for (const [action, schema] of Object.entries(more)) actions[action] = { ...schema, handler: ctx => ctx.params };
+		broker.createService({ name, actions });
+		return true;
+	},
 	remove: name => broker.destroyService(name).then(() => true),
 	stop: () => broker.stop()
 };
