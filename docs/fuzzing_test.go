@@ -22,8 +22,8 @@ var fuzzed = flag.String("fuzzed", "", "with -update: a file with lines of ./tes
 
 const fuzzingHead = `# Fuzzing
 
-Every decoder has a fuzz test: what reads bytes of clients, peers, brokers, stores and files. ` + "`./test`" + ` runs each for a second, those of the native
-format and of links for 20 s, and [the workflow fuzz](../.github/workflows/fuzz.yml) runs all of them for hours each night and keeps the corpus. One
+Every decoder has a fuzz test: what reads bytes of clients, peers, brokers, stores and files. ` + "`./test`" + ` runs those of the native
+format and of links for 20 s, ` + "`./test nightly`" + ` each of the others for a second too, and [the workflow fuzz](../.github/workflows/fuzz.yml) runs all of them for hours each night and keeps the corpus. One
 package for a time of your own: ` + "`FUZZ_SECONDS=600 ./test fuzz codec/native`" + `.
 
 A finding is an input below ` + "`testdata/fuzz`" + ` of its package, which ` + "`go test`" + ` runs from then on. The executions are those of runs that somebody has

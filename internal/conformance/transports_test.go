@@ -69,16 +69,16 @@ func TestMem(t *testing.T)         { conformance.Run(t, overMem) }
 func TestTCP(t *testing.T)         { brokers.Long(t); conformance.Run(t, overTCP) }
 func TestUnix(t *testing.T)        { notRaced(t, overUnix) }
 func TestKeyed(t *testing.T)       { notRaced(t, keyed) }
-func TestConnections(t *testing.T) { slow(t, doubled) }
-func TestCompressed(t *testing.T)  { slow(t, compressed) }
+func TestConnections(t *testing.T) { nightly(t, doubled) }
+func TestCompressed(t *testing.T)  { nightly(t, compressed) }
 func TestEmbedded(t *testing.T)    { notRaced(t, overEmbedded) }
 
 func TestQUIC(t *testing.T)  { slow(t, overQUIC) }
-func TestKCP(t *testing.T)   { slow(t, overKCP) }
+func TestKCP(t *testing.T)   { nightly(t, overKCP) }
 func TestUTP(t *testing.T)   { slow(t, overUTP) }
 func TestGRPC(t *testing.T)  { slow(t, overGRPC) }
 func TestHTTP2(t *testing.T) { slow(t, overHTTP2) }
-func TestHTTP(t *testing.T)  { slow(t, overHTTP) }
+func TestHTTP(t *testing.T)  { nightly(t, overHTTP) }
 
 func TestNATS(t *testing.T)     { overBroker(t, "nats", brokers.NATS) }
 func TestRedis(t *testing.T)    { overBroker(t, "redis", brokers.Redis) }
@@ -88,6 +88,12 @@ func TestRabbitMQ(t *testing.T) { overBroker(t, "amqp", brokers.RabbitMQ) }
 // slow is a transport that the quick loop leaves out: its own package has tests in that loop.
 func slow(t *testing.T, tr conformance.Transport) {
 	brokers.Slow(t)
+	conformance.Run(t, tr)
+}
+
+// nightly is a transport, or a form of one, that is like another: two links or compressed frames over TCP, KCP like QUIC, HTTP/1.1 like HTTP/2.
+func nightly(t *testing.T, tr conformance.Transport) {
+	brokers.Nightly(t)
 	conformance.Run(t, tr)
 }
 
