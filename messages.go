@@ -14,6 +14,8 @@ type MessageType struct {
 	Kind introspect.MessageKind // event or channel
 	Name string                 // as it is emitted or published
 	Type reflect.Type           // of one payload, without a pointer
+	// ContentType is the media type of a message; "" where it is that of its payload as JSON.
+	ContentType string
 }
 
 // MessageContract is a contract of an event, see [NewEvent], or a channel of package channel.
@@ -24,7 +26,7 @@ func (c *EventContract[T]) MessageType() MessageType {
 	if c == nil || c.name == "" {
 		return MessageType{}
 	}
-	return MessageType{introspect.MessageEvent, c.name, reflect.TypeFor[T]()}
+	return MessageType{Kind: introspect.MessageEvent, Name: c.name, Type: reflect.TypeFor[T]()}
 }
 
 // Sends says which events this service emits, and to which channels it publishes:
@@ -66,13 +68,13 @@ func (n *Node) describeMessages(service string) (d introspect.Description, err e
 		if failed != nil && err == nil {
 			err = Errorf(CodeFailedPrecondition, nameNoDescription, "the type of %s %s in %s cannot be described: %w", m.Kind, m.Name, service, failed)
 		}
-		d.Messages = append(d.Messages, introspect.Message{Kind: m.Kind, Name: m.Name, Service: service, Sent: sent, Group: group, Type: described})
+		d.Messages = append(d.Messages, introspect.Message{Kind: m.Kind, Name: m.Name, Service: service, Sent: sent, Group: group, Type: described, ContentType: m.ContentType})
 	}
 	for _, m := range p.service.sends {
 		add(m, true, "")
 	}
 	for _, sub := range n.events.subscriptionsOf(p.service) {
-		add(MessageType{introspect.MessageEvent, sub.Pattern, sub.Type}, false, sub.Group)
+		add(MessageType{Kind: introspect.MessageEvent, Name: sub.Pattern, Type: sub.Type}, false, sub.Group)
 	}
 	for _, c := range p.service.components {
 		if receiver, ok := c.Component.(interface{ Receives() (MessageType, string) }); ok {

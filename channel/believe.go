@@ -9,7 +9,7 @@ import (
 // broker can write messages. It must see a message before its handler, and before what publishes it again, which is vouched for by this node.
 func (b *broker) believe(channel string, m *engine.Message) {
 	var ok bool
-	if m.Metadata, ok = vouch.Of(b.node).Check(m.Metadata, []byte(channel), []byte(m.ID), m.Data); ok {
+	if m.Metadata, ok = vouch.Of(b.node).Check(m.Metadata, []byte(channel), []byte(m.ID), signed(m)); ok {
 		return
 	}
 	b.unvouched.Do(func() {

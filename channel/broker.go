@@ -249,7 +249,7 @@ func (b *broker) publish(ctx context.Context, spec engine.Spec, batch []*engine.
 	}
 	self := vouch.Of(b.node)
 	for _, m := range batch {
-		m.Metadata = self.Principal(m.Metadata, []byte(spec.Name), []byte(m.ID), m.Data)
+		m.Metadata = self.Principal(m.Metadata, []byte(spec.Name), []byte(m.ID), signed(&m.Message))
 	}
 	what, begun := "publish to "+spec.Name, time.Now()
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {

@@ -12,7 +12,6 @@ import (
 	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/option"
-	"github.com/sabir-go/sabir/introspect"
 )
 
 // Channel is a durable queue of messages of one type, kept by a broker until each group of consumers has handled them: at
@@ -58,6 +57,8 @@ func New[T any](name string, options ...Option) *Channel[T] {
 		c.broken = err
 	} else if d.twice != nil {
 		c.broken = failure(sabir.ErrBadOption, "channel %s: %w", name, d.twice)
+	} else if _, isEvent := any(new(T)).(eventMessage); d.format == binaryEvents && !isEvent {
+		c.broken = failure(ErrBadChannel, "channel %s is Encoded(%q), the binary mode of CloudEvents, and its type %s is no webhook.Event", name, binaryEvents, reflect.TypeFor[T]())
 	} else if d.format == native.Name {
 		c.broken = failure(ErrBadChannel,
 			"channel %s cannot be encoded natively: a message is read by programs that never got its schema; use json, or another codec", name)
@@ -89,7 +90,7 @@ func (c *Channel[T]) MessageType() sabir.MessageType {
 	if c.usable() != nil {
 		return sabir.MessageType{}
 	}
-	return sabir.MessageType{Kind: introspect.MessageChannel, Name: c.spec.Name, Type: reflect.TypeFor[T]()}
+	return messageType[T](c.spec.Name, c.format)
 }
 
 // Option is an option of New: [KeepFor], [KeepBytes], [KeepMessages], [Encoded], [MaxMessage], [PublishedBy].
@@ -130,6 +131,9 @@ func KeepMessages(n int64) Option {
 // Encoded names the codec that messages are written with: by default "json", or the one that claims the type, such as
 // "protobuf" for generated messages. Each message names its codec, so consumers read old messages after a change; the
 // program must link the codec's package. "native" is refused: its bytes cannot be read without a schema.
+//
+// On a channel of webhook.Event "json" is the structured mode of CloudEvents, and "binary" the binary mode, with the event's attributes as headers of the
+// broker. Consumers read both.
 func Encoded(codec string) Option {
 	return once("Encoded", option.Caller(), func(d *definition) { d.format = codec })
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/introspect"
 )
 
 // Consumer says how a service handles the messages of a channel, see [Channel.ConsumeWith]. The zero Consumer is that of
@@ -85,6 +84,7 @@ func (c *Channel[T]) consume(s *sabir.Service, config Consumer, fn func(context.
 	d := &consumer{service: s, Consumer: config, payload: reflect.TypeFor[T]()}
 	if c != nil {
 		d.spec, d.publishers = c.spec, c.publishers
+		d.receives = messageType[T](c.spec.Name, c.format)
 	}
 	if s != nil { // Attach reports it
 		d.Group = cmp.Or(d.Group, s.Group())
@@ -99,11 +99,14 @@ func (c *Channel[T]) consume(s *sabir.Service, config Consumer, fn func(context.
 	}
 	d.invoke = func(ctx context.Context, payload any) error { return fn(ctx, *payload.(*T)) }
 	d.decode = func(m *engine.Message) (any, error) {
+		value := new(T)
+		if event, ok := eventOf(value, cmp.Or(m.Codec, json.Name)); ok {
+			return value, event.ReadMessage(m)
+		}
 		format, err := lookupCodec(cmp.Or(m.Codec, json.Name))
 		if err != nil {
 			return nil, err
 		}
-		value := new(T)
 		return value, format.Decode(m.Data, value)
 	}
 	s.Attach(d, skip, problems...)
@@ -123,6 +126,7 @@ type consumer struct {
 	spec       engine.Spec
 	publishers []string
 	payload    reflect.Type
+	receives   sabir.MessageType
 	invoke     func(ctx context.Context, payload any) error
 	decode     func(*engine.Message) (payload any, err error)
 
@@ -174,7 +178,7 @@ func (c *consumer) Name() string {
 
 // Receives describes what it receives.
 func (c *consumer) Receives() (sabir.MessageType, string) {
-	return sabir.MessageType{Kind: introspect.MessageChannel, Name: c.spec.Name, Type: c.payload}, c.Group
+	return c.receives, c.Group
 }
 
 // Open joins the group.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/webhook"
 )
 
 // The tests of this file are about programs that are wrong: each mistake must be reported, at the start or by the call, and
@@ -69,6 +70,24 @@ func TestAChannelThatWasNotMadeByNewSaysSo(t *testing.T) {
 		if !errors.Is(err, sabir.ErrBadService) || !strings.Contains(err.Error(), "channel.New") {
 			t.Errorf("Consume of %s: %v", name, err)
 		}
+	}
+}
+
+func TestTheBinaryModeIsForEventsAndForAttributesThatABrokerTakes(t *testing.T) {
+	n := channelNode(t)
+	if _, err := channel.New[int]("shop.orders", channel.Encoded("binary")).Publish(t.Context(), n, 1); !errors.Is(err, channel.ErrBadChannel) || !strings.Contains(err.Error(), "webhook.Event") {
+		t.Errorf("a channel of another type: %v", err)
+	}
+	events := channel.New[webhook.Event]("shop.events", channel.Encoded("binary"))
+	large := webhook.Event{ID: "1", Source: "/s", Type: "t", Extensions: map[string]string{}}
+	for _, name := range []string{"a", "b", "c"} {
+		large.Extensions[name] = strings.Repeat("x", 8<<10)
+	}
+	if _, err := events.Publish(t.Context(), n, large); !errors.Is(err, sabir.ErrMessageTooLarge) || !strings.Contains(err.Error(), "attributes") {
+		t.Errorf("24 KiB of attributes: %v", err)
+	}
+	if _, err := events.Publish(t.Context(), n, webhook.Event{ID: "1", Type: "t"}); !errors.Is(err, sabir.ErrBadInput) || !strings.Contains(err.Error(), "lacks a source") {
+		t.Errorf("without a source: %v", err)
 	}
 }
 

@@ -129,12 +129,7 @@ func (c *Channel[T]) encode(b *broker, m *engine.Outgoing, value *T) error {
 	if m.ID == "" || len(m.ID) > maxID {
 		return b.failure(ErrBadChannel, "the id of a message for %s must have 1 to %d bytes", c.spec.Name, maxID)
 	}
-	format, err := lookupCodec(c.format)
-	if err != nil {
-		return b.failure(sabir.ErrBadInput, "the message for %s cannot be written: %w", c.spec.Name, err)
-	}
-	m.Data, err = format.Append(nil, value)
-	if err != nil {
+	if err := c.encodeValue(m, value); err != nil {
 		if failed := b.panicInside("the message for "+c.spec.Name, err); failed != nil {
 			return failed
 		}
@@ -144,7 +139,25 @@ func (c *Channel[T]) encode(b *broker, m *engine.Outgoing, value *T) error {
 		return b.failure(sabir.ErrMessageTooLarge, "the message for %s has %d bytes, the channel takes %d (channel.MaxMessage)",
 			c.spec.Name, len(m.Data), c.spec.MaxMessage)
 	}
+	attributes := 0
+	for name, value := range m.Attributes {
+		attributes += len(name) + len(value)
+	}
+	if attributes > maxAttributes {
+		return b.failure(sabir.ErrMessageTooLarge, "the event for %s has attributes of %d bytes, a channel takes %d beside the data", c.spec.Name, attributes, maxAttributes)
+	}
 	return nil
+}
+
+func (c *Channel[T]) encodeValue(m *engine.Outgoing, value *T) error {
+	if event, ok := eventOf(value, c.format); ok {
+		return event.WriteMessage(&m.Message, c.format == binaryEvents)
+	}
+	format, err := lookupCodec(c.format)
+	if err == nil {
+		m.Data, err = format.Append(nil, value)
+	}
+	return err
 }
 
 // lookupCodec finds the codec that messages are written with, or were.

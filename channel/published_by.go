@@ -42,7 +42,7 @@ func (c *Channel[T]) prove(b *broker, m *engine.Outgoing) error {
 		return nil
 	}
 	self := vouch.Of(b.node)
-	proof := self.Publisher(c.publishers, c.spec.Name, m.ID, m.Data)
+	proof := self.Publisher(c.publishers, c.spec.Name, m.ID, signed(&m.Message))
 	if proof == "" {
 		return b.failure(sabir.ErrCallerRefused, "node %s may not publish to channel %s: it does not prove a name that PublishedBy has, by cluster.NodeKey or the certificate of cluster.TLS",
 			b.node.ID(), c.spec.Name)
@@ -57,7 +57,7 @@ func (c *Channel[T]) prove(b *broker, m *engine.Outgoing) error {
 
 // checkPublisher returns why a message may not be handled; nil where it may.
 func (r *runner) checkPublisher(d *engine.Delivery) error {
-	if r.publishers == nil || vouch.Of(r.node).PublishedBy(r.publishers, d.Metadata[vouch.PublisherKey], r.spec.Name, d.Data) {
+	if r.publishers == nil || vouch.Of(r.node).PublishedBy(r.publishers, d.Metadata[vouch.PublisherKey], r.spec.Name, signed(&d.Message)) {
 		return nil
 	}
 	return r.broker.failure(sabir.ErrCallerRefused, "no node that may publish to channel %s has signed the message", r.spec.Name)

@@ -7,11 +7,14 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/webhook"
 )
 
 const (
@@ -137,6 +140,46 @@ func TestAReplayMakesNoMessageOfAnAllowedPublisher(t *testing.T) {
 	}
 	if len(got) > 0 {
 		t.Errorf("the handler got %q too", <-got)
+	}
+}
+
+// Whoever may write to the broker can take a signed event and put it in again with attributes of its own.
+func TestTheSignatureOfAnEventCoversItsAttributes(t *testing.T) {
+	name := parcels(t).Name()
+	c := channel.New[webhook.Event](name, channel.PublishedBy("orders-*"), channel.Encoded("binary"))
+	got := make(chan webhook.Event, 10)
+	s := sabir.NewService("billing")
+	c.Consume(s, func(_ context.Context, e webhook.Event) error { got <- e; return nil })
+	billing, orders := named(t, "billing", billingKey, s), named(t, "orders", ordersKey)
+	store, err := engine.Open(t.Context(), "mem://"+t.Name(), engine.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if _, err := c.Publish(t.Context(), orders, webhook.Event{ID: "1", Source: "/s", Type: "viewed", Data: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	if e := next(t, got); e.Type != "viewed" {
+		t.Fatalf("got %+v", e)
+	}
+	group, err := store.Join(t.Context(), engine.GroupSpec{Channel: name, Name: "forger", AckWait: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := group.Receive(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := &engine.Outgoing{Message: list[0].Message}
+	forged.ID, forged.Attributes["type"] = "another", "deleted"
+	if store.Publish(t.Context(), name, []*engine.Outgoing{forged}); forged.Err != nil {
+		t.Fatal(forged.Err)
+	}
+	if d := awaitDead(t, billing, name+".dead", 1)[0].Dead; d.Code != sabir.CodePermissionDenied.String() {
+		t.Errorf("it is dead for %s, %s", d.Code, d.Reason)
+	}
+	if len(got) > 0 {
+		t.Errorf("the handler got %+v", <-got)
 	}
 }
 

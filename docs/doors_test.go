@@ -92,6 +92,11 @@ func TestDoorsOfTheGuide(t *testing.T) {
 	receiver := sabir.NewNode(sabir.Serve(orders), sabir.HTTP(":3000",
 		webhook.Receive("/hooks", webhook.Receiver{Secrets: secrets, Prefix: "com.example.", Events: []string{"orders.*"}})))
 	// end
+	place := func(context.Context, webhook.Event) error { return nil }
+	// doc: webhook-channel
+	Events := channel.New[webhook.Event]("shop.events", channel.Encoded("binary"))
+	Events.Consume(orders, func(ctx context.Context, e webhook.Event) error { return place(ctx, e) })
+	// end
 	// doc: mcp-oauth
 	guarded := sabir.HTTP("0.0.0.0:3000",
 		web.Auth(auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Audiences: []string{"https://api.example.com/mcp"}})),

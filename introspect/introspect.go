@@ -217,6 +217,8 @@ type Message struct {
 	Sent    bool           `json:"sent,omitempty"`  // the service sends it, see sabir.Sends; else it receives it
 	Group   string         `json:"group,omitempty"` // of consumers, where it is received
 	Type    *schema.Schema `json:"type,omitempty"`  // of the payload
+	// ContentType is the media type of a message; "" where it is that of its payload as JSON.
+	ContentType string `json:"contentType,omitempty"`
 }
 
 // Description describes one action with the schemas of its types, for generators of documents, forms and clients, or the messages of a

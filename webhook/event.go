@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/sabir-go/sabir/internal/cloudevent"
 )
 
 // Event is a CloudEvent of version 1.0 (cloudevents.io). ID and Source together tell it from all others. As JSON it has the structured form.
@@ -173,8 +175,8 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 			return err
 		}
 	}
-	if version != "1.0" {
-		return fmt.Errorf("the event has the specversion %.20q; 1.0 is spoken here", version)
+	if err := checkVersion(version); err != nil {
+		return err
 	}
 	switch {
 	case data != nil && encoded != nil:
@@ -198,6 +200,16 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 		e.Data = bytes.Clone(data)
 	}
 	return e.check()
+}
+
+func checkVersion(version string) error {
+	switch version {
+	case "1.0":
+		return nil
+	case "":
+		return errors.New("the event lacks a specversion")
+	}
+	return fmt.Errorf("the event has the specversion %.20q; 1.0 is spoken here", version)
 }
 
 // attributeText is the value of an attribute as a text.
@@ -241,4 +253,45 @@ func (e *Event) set(name, value string) (err error) {
 		e.Extensions[name] = value
 	}
 	return nil
+}
+
+// attributes are those of the binary form, by their names, with datacontenttype.
+func (e *Event) attributes() (map[string]string, error) {
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	all := map[string]string{"specversion": "1.0", "id": e.ID, "source": e.Source, "type": e.Type}
+	for name, value := range map[string]string{"subject": e.Subject, "dataschema": e.Schema, cloudevent.ContentType: e.DataType} {
+		if value != "" {
+			all[name] = value
+		}
+	}
+	if e.DataType == "" && e.Data != nil {
+		all[cloudevent.ContentType] = "application/json"
+	}
+	if !e.Time.IsZero() {
+		all["time"] = e.Time.Format(time.RFC3339Nano)
+	}
+	maps.Copy(all, e.Extensions)
+	return all, nil
+}
+
+// setAttributes makes e the event of the binary form with these attributes.
+func (e *Event) setAttributes(attributes map[string]string, data []byte) error {
+	*e = Event{}
+	if err := checkVersion(attributes["specversion"]); err != nil {
+		return err
+	}
+	for name, value := range attributes {
+		if name == "specversion" {
+			continue
+		}
+		if err := e.set(name, value); err != nil {
+			return err
+		}
+	}
+	if len(data) > 0 {
+		e.Data = data
+	}
+	return e.check()
 }

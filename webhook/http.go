@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"net/url"
 	"strings"
-	"time"
+
+	"github.com/sabir-go/sabir/internal/cloudevent"
 )
 
 // The media types of the structured form, and of batches of it.
 const (
-	structuredType = "application/cloudevents+json"
+	structuredType = cloudevent.StructuredType
 	batchType      = "application/cloudevents-batch+json"
 )
 
@@ -72,58 +72,25 @@ func readEvents(header http.Header, body []byte) (events []Event, err error) {
 
 // readBinary reads the form whose attributes are headers.
 func readBinary(header http.Header, body []byte) (e Event, err error) {
+	attributes := make(map[string]string)
 	for name, values := range header {
-		name, ours := strings.CutPrefix(strings.ToLower(name), "ce-")
+		name, ours := strings.CutPrefix(strings.ToLower(name), cloudevent.Prefix)
 		if !ours {
 			continue
 		}
 		if len(values) > 1 {
 			return e, fmt.Errorf("the header Ce-%.40s stands twice", name)
 		}
-		value, err := decodeHeader(values[0])
-		if err != nil {
+		if name == cloudevent.ContentType {
+			return e, errors.New("the datacontenttype of an event in this form is its Content-Type")
+		}
+		if attributes[name], err = cloudevent.DecodeHeader(values[0]); err != nil {
 			return e, fmt.Errorf("the header Ce-%.40s: %w", name, err)
 		}
-		if name == "specversion" {
-			if value != "1.0" {
-				return e, fmt.Errorf("the event has the specversion %.20q; 1.0 is spoken here", value)
-			}
-		} else if name == "datacontenttype" {
-			return e, errors.New("the datacontenttype of an event in this form is its Content-Type")
-		} else if err := e.set(name, value); err != nil {
-			return e, err
-		}
 	}
-	e.DataType = header.Get("Content-Type")
-	if len(body) > 0 {
-		e.Data = body
-	}
-	return e, e.check()
-}
-
-// decodeHeader decodes the percent encoding of a header's value. A value in double quotes is the inside of them.
-func decodeHeader(value string) (string, error) {
-	if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
-		value = strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(value[1 : len(value)-1])
-	}
-	text, err := url.PathUnescape(value)
-	if err != nil {
-		return "", errors.New("its percent encoding is broken")
-	}
-	return text, nil
-}
-
-// encodeHeader encodes what is no printable ASCII, spaces, double quotes and percent signs.
-func encodeHeader(value string) string {
-	var b strings.Builder
-	for _, c := range []byte(value) {
-		if c > ' ' && c < 0x7f && c != '"' && c != '%' {
-			b.WriteByte(c)
-			continue
-		}
-		fmt.Fprintf(&b, "%%%02X", c)
-	}
-	return b.String()
+	attributes[cloudevent.ContentType] = header.Get("Content-Type")
+	err = e.setAttributes(attributes, body)
+	return e, err
 }
 
 // writeEvents puts events into a request: several are a batch.
@@ -134,29 +101,18 @@ func writeEvents(header http.Header, binary bool, events []Event) (body []byte, 
 		return json.Marshal(events)
 	case !binary:
 		header.Set("Content-Type", structuredType)
-		return json.Marshal(events[0])
+		return events[0].MarshalJSON() // json.Marshal would write the data anew
 	}
-	e := &events[0]
-	if err := e.check(); err != nil {
+	attributes, err := events[0].attributes()
+	if err != nil {
 		return nil, err
 	}
-	header.Set("Ce-Specversion", "1.0")
-	for name, value := range map[string]string{"id": e.ID, "source": e.Source, "type": e.Type, "subject": e.Subject, "dataschema": e.Schema} {
-		if value != "" {
-			header.Set("Ce-"+name, encodeHeader(value))
+	for name, value := range attributes {
+		if name != cloudevent.ContentType {
+			header.Set("Ce-"+name, cloudevent.EncodeHeader(value))
+		} else if events[0].Data != nil {
+			header.Set("Content-Type", value)
 		}
 	}
-	if !e.Time.IsZero() {
-		header.Set("Ce-Time", e.Time.Format(time.RFC3339Nano))
-	}
-	for name, value := range e.Extensions {
-		header.Set("Ce-"+name, encodeHeader(value))
-	}
-	if e.Data != nil {
-		header.Set("Content-Type", e.DataType)
-		if e.DataType == "" {
-			header.Set("Content-Type", "application/json")
-		}
-	}
-	return e.Data, nil
+	return events[0].Data, nil
 }

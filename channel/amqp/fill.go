@@ -122,8 +122,8 @@ func (g *group) copy(ctx context.Context, session *session, from <-chan amqp091.
 			}
 			m, _ := messageOf(&d) // what cannot be read is for the consumer to find out
 			if m.Only != markGroup && !m.Time.Before(g.spec.From.Time) {
-				batch = append(batch, amqp091.Publishing{Headers: amqp091.Table{headHeader: d.Headers[headHeader]}, DeliveryMode: amqp091.Persistent,
-					MessageId: d.MessageId, Timestamp: d.Timestamp, Body: d.Body})
+				batch = append(batch, amqp091.Publishing{Headers: copied(d.Headers), DeliveryMode: amqp091.Persistent,
+					ContentType: d.ContentType, MessageId: d.MessageId, Timestamp: d.Timestamp, Body: d.Body})
 			}
 			if m.ID == end {
 				return flush(&d)
@@ -137,4 +137,15 @@ func (g *group) copy(ctx context.Context, session *session, from <-chan amqp091.
 			return fmt.Errorf("%w: it did not answer: %w", engine.ErrUnreachable, ctx.Err())
 		}
 	}
+}
+
+// copied are the headers of a message that its copy has too.
+func copied(headers amqp091.Table) amqp091.Table {
+	kept := amqp091.Table{headHeader: headers[headHeader]}
+	for name, value := range headers {
+		if _, is := attribute(name); is {
+			kept[name] = value
+		}
+	}
+	return kept
 }

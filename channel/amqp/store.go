@@ -171,22 +171,6 @@ func (s *store) Publish(ctx context.Context, name string, batch []*engine.Outgoi
 	}
 }
 
-func publishing(m *engine.Message) (amqp091.Publishing, error) {
-	head, err := engine.AppendHead(nil, &m.Head)
-	return amqp091.Publishing{Headers: amqp091.Table{headHeader: string(head)}, DeliveryMode: amqp091.Persistent, MessageId: m.ID, Timestamp: m.Time, Body: m.Data}, err
-}
-
-// messageOf reads a message that publishing made.
-func messageOf(d *amqp091.Delivery) (m engine.Message, err error) {
-	head, _ := d.Headers[headHeader].(string)
-	m.Head, err = engine.ReadHead([]byte(head))
-	m.Data = d.Body
-	if m.ID == "" {
-		m.ID = d.MessageId
-	}
-	return m, err
-}
-
 // Stats counts, of what is handed out, only what this store's own consumers hold.
 func (s *store) Stats(_ context.Context, name string) (stats engine.Stats, err error) {
 	spec, err := s.spec(name)

@@ -10,6 +10,10 @@ import (
 type Message struct {
 	Head
 	Data []byte
+	// Attributes are those of a CloudEvent in the binary mode, by their names, which the engine keeps beside the data where the protocol binding of
+	// CloudEvents for its broker says. In the structured mode, and in messages of other programs, datacontenttype may stand alone: the media type of
+	// the data. nil for none.
+	Attributes map[string]string
 }
 
 // Head is the metadata of a message besides its data. It is kept as JSON beside the data, so that other programs, and

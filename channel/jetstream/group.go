@@ -141,8 +141,7 @@ func (g *group) collect(msg jetstream.Msg, limit int) []*engine.Delivery {
 
 func delivery(msg jetstream.Msg) *engine.Delivery {
 	d := &engine.Delivery{Handle: msg, Attempt: 1}
-	d.Data = msg.Data()
-	d.Head, d.Broken = engine.ReadHead([]byte(msg.Headers().Get(headHeader)))
+	d.Message, d.Broken = message(msg.Headers(), msg.Data())
 	meta, err := msg.Metadata()
 	if err != nil {
 		d.Broken = errors.Join(d.Broken, err)

@@ -130,6 +130,7 @@ func (s *store) Publish(ctx context.Context, name string, batch []*engine.Outgoi
 		if err == nil {
 			msg := &nats.Msg{Subject: s.subject(name), Data: m.Data,
 				Header: nats.Header{jetstream.MsgIDHeader: {m.ID}, jetstream.ExpectedStreamHeader: {stream}, headHeader: {string(head)}}}
+			setAttributes(msg.Header, m.Attributes)
 			answers[i], err = s.conn.JetStream.PublishMsgAsync(msg, jetstream.WithStallWait(natsstore.AnswerLimit), jetstream.WithRetryAttempts(0))
 		}
 		m.Err = failure(err)
@@ -278,8 +279,7 @@ func (s *store) DeadLetters(ctx context.Context, name string, limit int) (list [
 		}
 		next = raw.Sequence + 1
 		dead := engine.DeadLetter{Key: strconv.FormatUint(raw.Sequence, 10)}
-		dead.Data = raw.Data
-		dead.Head, _ = engine.ReadHead([]byte(raw.Header.Get(headHeader))) // one that cannot be read is listed without a head
+		dead.Message, _ = message(raw.Header, raw.Data) // one that cannot be read is listed without a head
 		list = append(list, dead)
 	}
 	return list, nil

@@ -42,7 +42,13 @@ func newQueue() *queue {
 	return &queue{ids: make(map[string]*entry), groups: make(map[string]*group)}
 }
 
-func (e *entry) size() int64 { return int64(len(e.kept.Data)) + int64(len(e.kept.ID)) + 64 }
+func (e *entry) size() int64 {
+	size := int64(len(e.kept.Data)) + int64(len(e.kept.ID)) + 64
+	for name, value := range e.kept.Attributes {
+		size += int64(len(name)) + int64(len(value))
+	}
+	return size
+}
 
 func (q *queue) add(m *engine.Outgoing, now time.Time) {
 	q.mu.Lock()

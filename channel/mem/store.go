@@ -3,6 +3,7 @@ package mem
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -182,6 +183,7 @@ func (s *store) Close() error {
 func (e *entry) message() engine.Message {
 	m := e.kept
 	m.Data = slices.Clone(m.Data)
+	m.Attributes = maps.Clone(m.Attributes)
 	m.ID = strings.Clone(m.ID)
 	return m
 }

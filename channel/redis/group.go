@@ -170,14 +170,13 @@ func delivery(message rueidis.RedisMessage) (*engine.Delivery, error) {
 	handed, _ := parts[2].AsInt64()
 	d.Attempt = 1 + max(0, int(failed))
 	d.Lost = max(0, int(handed)-d.Attempt)
-	fields, err := parts[3].AsStrMap()
+	named, err := parts[3].AsStrMap()
 	if err != nil {
 		d.Broken = errors.Join(d.Broken, err)
 		return d, nil
 	}
-	d.Data = []byte(fields["data"])
-	head, err := engine.ReadHead([]byte(fields["head"]))
-	d.Head, d.Broken = head, errors.Join(d.Broken, err)
+	d.Message, err = readMessage(named)
+	d.Broken = errors.Join(d.Broken, err)
 	return d, nil
 }
 

@@ -15,7 +15,7 @@ const allowOOM = "#!lua flags=allow-oom"
 
 // publishOnce keeps a message unless its ID was used in the last two minutes. It then writes what changes nothing, since its answer
 // means that the message is kept: replicas have to confirm that too.
-// KEYS: log, id. ARGV: milliseconds to remember, head, data, limits of XADD...
+// KEYS: log, id. ARGV: milliseconds to remember, the number of limits, limits of XADD..., fields and their values...
 var publishOnce = replication.NewScript(`
 local known = redis.call('GET', KEYS[2])
 if known then
@@ -23,8 +23,10 @@ if known then
   return {known, 1}
 end
 local add = {'XADD', KEYS[1]}
-for i = 4, #ARGV do add[#add+1] = ARGV[i] end
-for _, word in ipairs({'*', 'head', ARGV[2], 'data', ARGV[3]}) do add[#add+1] = word end
+for i = 3, #ARGV do
+  if i == 3 + ARGV[2] then add[#add+1] = '*' end
+  add[#add+1] = ARGV[i]
+end
 local id = redis.call(unpack(add))
 redis.call('SET', KEYS[2], id, 'PX', ARGV[1])
 return {id, 0}`)

@@ -112,11 +112,12 @@ func (s *store) Publish(ctx context.Context, name string, batch []*engine.Outgoi
 		switch {
 		case m.Err != nil:
 		case m.Dedup:
-			arguments := append([]string{strconv.FormatInt(dedupWindow.Milliseconds(), 10), rueidis.BinaryString(head), rueidis.BinaryString(m.Data)}, limits...)
+			arguments := append([]string{strconv.FormatInt(dedupWindow.Milliseconds(), 10), strconv.Itoa(len(limits))}, limits...)
+			arguments = append(arguments, fields(head, &m.Message)...)
 			once.calls = append(once.calls, replication.Call{Keys: []string{s.log(name), s.id(name, m.ID)}, Args: arguments})
 			once.sent = append(once.sent, m)
 		default:
-			add := s.server.B().Arbitrary("XADD").Keys(s.log(name)).Args(limits...).Args("*", "head", rueidis.BinaryString(head), "data", rueidis.BinaryString(m.Data))
+			add := s.server.B().Arbitrary("XADD").Keys(s.log(name)).Args(limits...).Args("*").Args(fields(head, &m.Message)...)
 			plain.commands, plain.sent = append(plain.commands, add.Build()), append(plain.sent, m)
 		}
 	}
@@ -234,8 +235,7 @@ func (s *store) DeadLetters(ctx context.Context, name string, limit int) (list [
 	entries, err := s.server.Do(ctx, s.server.B().Xrange().Key(s.log(name)).Start("-").End("+").Count(int64(limit)).Build()).AsXRange()
 	for _, e := range entries {
 		dead := engine.DeadLetter{Key: e.ID}
-		dead.Data = []byte(e.FieldValues["data"])
-		dead.Head, _ = engine.ReadHead([]byte(e.FieldValues["head"])) // one that cannot be read is listed without a head
+		dead.Message, _ = readMessage(e.FieldValues) // one that cannot be read is listed without a head
 		list = append(list, dead)
 	}
 	return list, failure(err)

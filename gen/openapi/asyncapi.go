@@ -59,7 +59,7 @@ type asyncDocument struct {
 type asyncChannel struct {
 	address, kind, description string
 	messages                   object
-	known                      map[string]string // payloads as JSON -> keys of messages
+	known                      map[string]string // messages as JSON -> their keys
 }
 
 func (c *asyncChannel) object() object {
@@ -94,7 +94,10 @@ func (d *asyncDocument) message(m *api.Message) {
 	if m.Type == nil {
 		payload = object{}
 	}
-	text, err := json.Marshal(payload)
+	shape := object{{"name", m.Name}}
+	shape.addText("contentType", m.ContentType)
+	shape.add("payload", payload)
+	text, err := json.Marshal(shape)
 	if err != nil {
 		text = nil // the document's own error tells it
 	}
@@ -105,7 +108,7 @@ func (d *asyncDocument) message(m *api.Message) {
 			key = fmt.Sprintf("message%d", len(c.known)+1)
 		}
 		c.known[string(text)] = key
-		c.messages.add(key, object{{"name", m.Name}, {"payload", payload}})
+		c.messages.add(key, shape)
 	}
 	action, does := "receive", "receives"
 	if m.Sent {

@@ -31,6 +31,7 @@ func messages() api.API {
 		{Kind: "event", Name: "orders.**", Service: "audit", Type: text},
 		{Kind: "channel", Name: "orders.placed", Service: "v2.billing", Type: of},
 		{Kind: "channel", Name: "orders.placed", Service: "stock", Type: text},
+		{Kind: "channel", Name: "orders.placed", Service: "stock", Group: "events", ContentType: "application/cloudevents+json"},
 	}, map[string]*schema.Schema{"Order": order})
 	return a
 }
@@ -65,7 +66,7 @@ func TestTheParserOfAsyncAPIReadsEventsAndChannels(t *testing.T) {
 		t.Fatal(err)
 	}
 	slices.Sort(read.Operations)
-	want := []string{"receive orders.* ", "receive orders.** ", "receive orders.placed ", "receive orders.placed Order", "receive orders.placed Order", "send /events ", "send orders.placed Order"}
+	want := []string{"receive orders.* ", "receive orders.** ", "receive orders.placed ", "receive orders.placed ", "receive orders.placed Order", "receive orders.placed Order", "send /events ", "send orders.placed Order"}
 	for i := range read.Operations {
 		if word := read.Operations[i]; strings.Contains(word, "anonymous") {
 			read.Operations[i] = word[:strings.LastIndex(word, " ")+1]
@@ -91,7 +92,7 @@ func TestTheDocumentOfEventsHasTheTypesOfMessagesOnly(t *testing.T) {
 	if err != nil || !bytes.Equal(text, again) {
 		t.Errorf("the second time it is another document, %v", err)
 	}
-	for part, want := range map[string]bool{"Unused": false, `"Order"`: true, `"address": "orders.**"`: true, `"event.orders.any"`: true, "in the group all": true, "in the group mails": false} {
+	for part, want := range map[string]bool{"Unused": false, `"Order"`: true, `"address": "orders.**"`: true, `"event.orders.any"`: true, "in the group all": true, `"contentType": "application/cloudevents+json"`: true, "in the group mails": false} {
 		if got := bytes.Contains(text, []byte(part)); got != want {
 			t.Errorf("%s is in it: %v\n%s", part, got, text)
 		}

@@ -34,6 +34,36 @@ func arrives(b *bench) {
 	}
 }
 
+// attributes publishes before there is a group, so that they are also in what the engine copies for it.
+func attributes(b *bench) {
+	b.declare(engine.Spec{})
+	binary, structured := message("{}"), message("{}")
+	binary.Attributes = map[string]string{"specversion": "1.0", "id": "1", "source": "/s", "type": "t", "subject": `100% "Grüße" \\`, "datacontenttype": "text/plain; charset=utf-8"}
+	structured.Attributes = map[string]string{"datacontenttype": "application/cloudevents+json"}
+	once := message("once")
+	once.Attributes, once.Dedup = binary.Attributes, true
+	sent := []*engine.Outgoing{binary, structured, message("none"), once}
+	b.store.Publish(b.Context(), b.name, sent)
+	g := b.join(engine.GroupSpec{})
+	check := func(list []*engine.Delivery) {
+		b.Helper()
+		for _, d := range list {
+			i := slices.IndexFunc(sent, func(m *engine.Outgoing) bool { return m.ID == d.ID })
+			if i < 0 || d.Broken != nil || !maps.Equal(d.Attributes, sent[i].Attributes) || string(d.Data) != string(sent[i].Data) {
+				b.Fatalf("message %d came as %+v", i, d)
+			}
+		}
+	}
+	list := b.receive(g, len(sent))
+	check(list)
+	for _, d := range list {
+		if err := g.Retry(b.Context(), d, 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+	check(b.receive(g, len(sent)))
+}
+
 func anyBytes(b *bench) {
 	b.declare(engine.Spec{})
 	every := make([]byte, 256)

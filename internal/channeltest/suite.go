@@ -50,6 +50,7 @@ func Run(t *testing.T, setup Setup) {
 		run  func(*bench)
 	}{
 		{"a message arrives with its head and data", arrives},
+		{"attributes of an event stay with their message", attributes},
 		{"data may hold any bytes and be a megabyte", anyBytes},
 		{"messages have places that grow", places},
 		{"a batch is kept in its order", batchOrder},
