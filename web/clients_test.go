@@ -189,6 +189,9 @@ func addressOf(i int) netip.Addr {
 
 // A million addresses come one after the other, and a million at once.
 func TestTheMemoryForAMillionAddressesIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: run it without -short")
+	}
 	const million = 1_000_000
 	c := newClients(ClientLimits{Requests: 1}, &exchange.Proxies{}, slog.New(slog.NewTextHandler(new(bytes.Buffer), nil)))
 	before := heap()

@@ -67,6 +67,9 @@ func (p *pool) one(timeout time.Duration) {
 }
 
 func TestAnActionThatIsAskedForMoreThanItCanDoIsInTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: run it without -short")
+	}
 	for _, timeout := range []time.Duration{20 * time.Millisecond, 50 * time.Millisecond, 200 * time.Millisecond, time.Second} {
 		for _, rate := range []int{1500, 3000, 10_000} {
 			t.Run(timeout.String(), func(t *testing.T) {
@@ -90,6 +93,9 @@ func TestAnActionThatIsAskedForMoreThanItCanDoIsInTime(t *testing.T) {
 }
 
 func TestAnActionWhoseCallersHaveDifferentDeadlinesServesAllOfThemAlike(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: run it without -short")
+	}
 	ms := time.Millisecond
 	for _, timeouts := range [][]time.Duration{{20 * ms, 100 * ms, time.Second}, {50 * ms, 20 * ms}, {30 * ms, time.Second, time.Second, time.Second}} {
 		for _, uneven := range []bool{false, true} {

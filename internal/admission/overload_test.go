@@ -93,6 +93,9 @@ func (m *machine) request(g *group, timeout time.Duration, handler func()) {
 }
 
 func TestAMachineThatIsAskedForMoreThanItCanDoServesAllDeadlinesAlike(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: run it without -short")
+	}
 	for _, timeouts := range [][]time.Duration{
 		{20 * time.Millisecond}, {50 * time.Millisecond}, {time.Second}, {20 * time.Millisecond, 100 * time.Millisecond, time.Second},
 	} {

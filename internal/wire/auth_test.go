@@ -123,6 +123,9 @@ func TestEveryHandshakeHasANewNonce(t *testing.T) {
 
 // TestNoBitCanBeChangedOnTheWay holds that with a key, a handshake fails if a bit of it changes between sender and receiver.
 func TestNoBitCanBeChangedOnTheWay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: run it without -short")
+	}
 	dialler, acceptor := record(t, testKey)
 	for _, tc := range []struct {
 		dialled  bool
