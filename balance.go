@@ -49,11 +49,7 @@ func (n *Node) balancerFor(action string) membership.Balancer {
 	if m == nil {
 		return make()
 	}
-	self := m.Member()
-	if self.Zone == "" && len(self.Labels) == 0 {
-		return make()
-	}
-	return membership.Nearest(self, make())
+	return membership.Nearest(m.Place, make())
 }
 
 func (b balance) takes(action string) bool {

@@ -192,7 +192,7 @@ func (f *foreignNodes) set(node ForeignNode, offer *ForeignOffer, c *membership.
 	defer f.mu.Unlock()
 	one := f.all()[c.Node]
 	if one == nil || one.node != node {
-		one = &foreignNode{node: node, candidate: membership.NewCandidate(membership.Member{ID: c.Node})}
+		one = &foreignNode{node: node, candidate: membership.NewCandidate(c.Node, membership.Place{})}
 	}
 	one.offer.Store(offer)
 	one.catalog.Store(c)
@@ -235,7 +235,7 @@ func (f *foreignNodes) own(id string) *membership.Candidate {
 	if c := f.candidate.Load(); c != nil {
 		return c
 	}
-	f.candidate.CompareAndSwap(nil, membership.NewCandidate(membership.Member{ID: id}))
+	f.candidate.CompareAndSwap(nil, membership.NewCandidate(id, membership.Place{}))
 	return f.candidate.Load()
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/joining"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/option"
 )
@@ -36,8 +37,36 @@ func Join(address string, options ...cluster.Option) NodeOption {
 		for _, o := range config.NodeOptions {
 			o.(NodeOption).applyNode(n)
 		}
-		n.joins, n.joinCluster = append(n.joins, config), joinMesh
+		n.joins = append(n.joins, config)
+		n.clustered = clusterFuncs{joinMesh, (*mesh.Mesh).Drain, (*mesh.Mesh).Leave, (*mesh.Mesh).Unconfirmed}
 	})
+}
+
+// SetJoin gives a node that has joined its cluster another zone, other labels and other seeds: of [cluster.Zone], [cluster.Labels] and [cluster.Seeds]
+// what is left out it has no more, but the seeds in the address of Join stay. The other nodes learn of zone and labels in a moment, and calls to and from the
+// node go by them from then on. New seeds are tried at once, and what was found by the old ones stays a member.
+//
+// Any other option, and a value that no node could have, is an error with the name BadOption; a node that has not joined is one with the name NodeState. Nothing
+// changes then.
+func (n *Node) SetJoin(options ...cluster.Option) error {
+	var config joining.Config
+	for _, o := range options {
+		o.ApplyJoin(&config)
+	}
+	if err := errors.Join(config.Problems...); err != nil {
+		return Errorf(CodeInvalidArgument, nameBadOption, "%w", err)
+	}
+	if !config.Live() {
+		return Errorf(CodeInvalidArgument, nameBadOption, "Node.SetJoin takes cluster.Zone, cluster.Labels and cluster.Seeds: any other option is for Join")
+	}
+	m := n.mesh.Load()
+	if m == nil {
+		return Errorf(CodeFailedPrecondition, nameNodeState, "node %s has joined no cluster, so zone, labels and seeds are those that Join is given", n.id)
+	}
+	if err := m.Set(membership.Place{Zone: config.Zone, Labels: config.Labels}, config.Seeds); err != nil {
+		return Errorf(CodeInvalidArgument, nameBadOption, "%w", err)
+	}
+	return nil
 }
 
 // join makes the node a member of its cluster, if it is to be one.
@@ -48,10 +77,17 @@ func (n *Node) join(ctx context.Context) error {
 	if len(n.joins) == 0 {
 		return nil
 	}
-	return n.joinCluster(ctx, n, n.joins[0])
+	return n.clustered.join(ctx, n, n.joins[0])
 }
 
-// joinMesh makes the node a member. Only Join leads here, so a program without it is built without all that clusters need.
+// clusterFuncs are those that only a member of a cluster calls. Only Join leads to them, so a program without it is built without all that clusters need.
+type clusterFuncs struct {
+	join         func(context.Context, *Node, mesh.Config) error
+	drain, leave func(*mesh.Mesh, context.Context) error
+	unconfirmed  func(*mesh.Mesh, context.Context) []string
+}
+
+// joinMesh makes the node a member.
 func joinMesh(ctx context.Context, n *Node, config mesh.Config) error {
 	config.Node, config.Log, config.Admission, config.Memory = n.id, n.log, n.admission, n.memory
 	config.Info = mesh.Info{Instance: uint64(n.epoch.UnixNano()), Codecs: n.acceptedFormats(), Host: hostname(), PID: processID,

@@ -140,14 +140,14 @@ func (n *Node) stopAll(ctx context.Context) error {
 	n.stopWatchingDependencies()
 	m := n.mesh.Load()
 	if m != nil {
-		errs = append(errs, m.Drain(ctx))
+		errs = append(errs, n.clustered.drain(m, ctx))
 	}
 	for _, s := range slices.Backward(slices.Clone(n.running)) {
 		errs = append(errs, n.stopService(ctx, s))
 	}
 	errs = append(errs, n.stopExtensions(ctx))
 	if m != nil { // last, because stop hooks may make calls to other nodes
-		errs = append(errs, m.Leave(ctx))
+		errs = append(errs, n.clustered.leave(m, ctx))
 	}
 	n.foreign.stop()
 	n.stopForgetting()

@@ -83,7 +83,7 @@ func (h meshHost) Rebuild(view *membership.View) { h.node.rebuild(view) }
 func (h meshHost) Members(ctx context.Context, from string) (list []membership.Member, err error) {
 	nodes, err := Call[[]introspect.Node](ctx, h.node, "$node.nodes", Empty{}, ToNode(from))
 	for _, info := range nodes {
-		list = append(list, membership.Member{ID: info.ID, Addr: info.Addr, Zone: info.Zone, Labels: info.Labels, ClientOnly: info.ClientOnly})
+		list = append(list, membership.Member{ID: info.ID, Addr: info.Addr, ClientOnly: info.ClientOnly})
 	}
 	return list, err
 }

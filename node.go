@@ -47,7 +47,7 @@ type Node struct {
 	foreign     foreignNodes     // see SetForeign
 	clusterView *membership.View // what the nodes of the cluster offer; nil without one, guarded by tableLock
 	joins       []mesh.Config
-	joinCluster func(context.Context, *Node, mesh.Config) error // of the last Join
+	clustered   clusterFuncs // of the last Join
 	balances    []balance
 	shares      bool                                 // see PreferLocal
 	outlier     outlier.Settings                     // see cluster.Outlier

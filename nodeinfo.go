@@ -5,6 +5,7 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"runtime"
 	"sort"
@@ -33,8 +34,8 @@ func (n *Node) Info() introspect.Node {
 	used := n.memory.Usage()
 	info.Memory = &introspect.Memory{Waiting: used.Bytes, Streams: used.Streams, Limit: used.Limit, Refused: used.Refused, Ended: used.Ended}
 	if m := n.mesh.Load(); m != nil {
-		self := m.Member()
-		info.Addr, info.Zone, info.Labels, info.ClientOnly = self.Addr, self.Zone, self.Labels, self.ClientOnly
+		self, at := m.Member(), m.Place()
+		info.Addr, info.Zone, info.Labels, info.ClientOnly = self.Addr, at.Zone, maps.Clone(at.Labels), self.ClientOnly
 		info.Load, info.Refused.Forged = loadInfo(m.Load()), m.Forged()
 	}
 	info.Refused.HTTPHeads = n.refusedHeads()

@@ -121,7 +121,7 @@ func (n *Node) awaitPeers() {
 	c.ask = func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, readyFor)
 		defer cancel()
-		late := m.Unconfirmed(ctx)
+		late := n.clustered.unconfirmed(m, ctx)
 		if late != nil && time.Now().Before(until) {
 			return fmt.Errorf("these nodes do not know yet what this one offers: %s", strings.Join(late, ", "))
 		}

@@ -245,8 +245,8 @@ func Zone(name string) Option {
 	return once("Zone", option.Caller(), func(c *joining.Config) { c.Zone = name })
 }
 
-// Labels describe this node to the others; they show in listings, and calls prefer nodes that share more of them. All
-// labels, the zone and the address together may take about 400 bytes.
+// Labels describe this node to the others; they show in listings, and calls prefer nodes that share more of them. At most
+// 256, and all of them together 15 KB.
 func Labels(labels map[string]string) Option {
 	return once("Labels", option.Caller(), func(c *joining.Config) { c.Labels = maps.Clone(labels) })
 }

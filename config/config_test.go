@@ -99,8 +99,8 @@ func TestFlagsGoBeforeTheEnvironmentBeforeTheFileBeforeTheCode(t *testing.T) {
 		Args:     []string{"--join=tcp://flag:1", "--admin.profiler", "--admin.address", ":9464"},
 	})
 	want := []config.Value{
-		{"id", "env", "environment"}, {"join", "tcp://flag:1", "flag"}, {"zone", "file", "file " + file}, {"max_depth", "7", "code"},
-		{"http.address", "file:1", "file " + file}, {"admin.address", ":9464", "flag"}, {"admin.profiler", "true", "flag"},
+		{"id", "env", "environment", false}, {"join", "tcp://flag:1", "flag", false}, {"zone", "file", "file " + file, true}, {"max_depth", "7", "code", true},
+		{"http.address", "file:1", "file " + file, false}, {"admin.address", ":9464", "flag", false}, {"admin.profiler", "true", "flag", false},
 	}
 	if got := l.Values(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %v\nwant %v", got, want)
@@ -213,7 +213,7 @@ func TestAProgramsOwnSettingsFollowTheSameRules(t *testing.T) {
 	if app.Currency != "EUR" || app.Limit != 5 || app.Mail.From != "shop@example.com" {
 		t.Errorf("%+v", app)
 	}
-	want := []config.Value{{"app.currency", "EUR", "default"}, {"app.limit", "5", "environment"}, {"app.pause", "1s", "code"}, {"app.mail.from", "shop@example.com", "flag"}}
+	want := []config.Value{{"app.currency", "EUR", "default", false}, {"app.limit", "5", "environment", false}, {"app.pause", "1s", "code", false}, {"app.mail.from", "shop@example.com", "flag", false}}
 	if got := l.Values(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}

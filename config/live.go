@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -92,8 +93,11 @@ func (l *Loaded) use(s *Settings) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	if err := l.live.policies.change(s.Policies); err != nil {
+	if err := l.move(s); err != nil {
 		return err
+	}
+	if err := l.live.policies.change(s.Policies); err != nil {
+		return errors.Join(err, l.move(&l.Settings))
 	}
 	for _, n := range l.live.nodes {
 		if err := n.SetLimits(s.limits()...); err != nil {
@@ -109,7 +113,23 @@ func (l *Loaded) use(s *Settings) error {
 		}
 	}
 	own.Log, own.Policies = s.Log, s.Policies
+	if own.Join != "" {
+		own.Zone, own.Labels, own.Seeds = s.Zone, s.Labels, s.Seeds
+	}
 	own.MaxDepth, own.StartTimeout, own.StopTimeout = s.MaxDepth, s.StartTimeout, s.StopTimeout
+	return nil
+}
+
+// move gives the nodes zone, labels and seeds, where they are in a cluster by these settings.
+func (l *Loaded) move(s *Settings) error {
+	if l.Settings.Join == "" {
+		return nil
+	}
+	for _, n := range l.live.nodes {
+		if err := n.SetJoin(s.place()...); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -374,6 +374,7 @@ type Value struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`  // "(hidden)" for a secret
 	Origin string `json:"origin"` // "set", "flag", "environment", "file …", "code" or "default"
+	Live   bool   `json:"live"`   // it can change while the node runs
 }
 
 // Values lists the settings that have a value, in the order of [Settings], with where each is from. Secrets are hidden, and passwords in
@@ -387,7 +388,7 @@ func (l *Loaded) Values() (list []Value) {
 		if origin == "" {
 			origin = "default" // of a default tag
 		}
-		list = append(list, Value{one.path, shown(one), origin})
+		list = append(list, Value{one.path, shown(one), origin, one.live()})
 	}
 	return list
 }

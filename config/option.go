@@ -15,7 +15,7 @@ import (
 
 // Option gives the settings to a node, with the logger of [Loaded.Logger]; the options that they stand for, such as sabir.HTTP and
 // sabir.Logger, cannot be given besides. On SIGHUP the node reads them again and uses those that can change while it runs, which are the log, the
-// limits, the policies and the keys for HTTP; the log says which did, and which take a restart. sabir.MaxDepth, sabir.StartTimeout and sabir.StopTimeout may be given besides: they hold where no
+// limits, zone, labels and seeds, the policies and the keys for HTTP; the log says which did, and which take a restart. sabir.MaxDepth, sabir.StartTimeout and sabir.StopTimeout may be given besides: they hold where no
 // setting says otherwise. The command sabir config set, the action $config.set, changes them too.
 //
 // The options for HTTP are those of sabir.HTTP, where http.address is set: all but its address and its key.
@@ -96,19 +96,15 @@ func (s *Settings) cluster() (list []cluster.Option) {
 	if len(s.NodeKeys) > 0 {
 		list = append(list, cluster.NodeKeys(s.NodeKeys))
 	}
-	if len(s.Seeds) > 0 {
-		list = append(list, cluster.Seeds(s.Seeds...))
-	}
-	if s.Zone != "" {
-		list = append(list, cluster.Zone(s.Zone))
-	}
-	if len(s.Labels) > 0 {
-		list = append(list, cluster.Labels(s.Labels))
-	}
 	if s.Advertise != "" {
 		list = append(list, cluster.Advertise(s.Advertise))
 	}
-	return list
+	return append(list, s.place()...)
+}
+
+// place are those options of Join that a running node takes too.
+func (s *Settings) place() []cluster.Option {
+	return []cluster.Option{cluster.Zone(s.Zone), cluster.Labels(s.Labels), cluster.Seeds(s.Seeds...)}
 }
 
 // failed is an extension that keeps the node from starting.

@@ -256,7 +256,7 @@ func TestSetGivesLiveSettingsAnotherValueUntilItIsEnded(t *testing.T) {
 		t.Errorf("after reading again: %s, %v", l.Settings.Log.Level, err)
 	}
 	list, err := sabir.Call[[]config.Value](t.Context(), node, "$config.list", sabir.Empty{})
-	if want := "[{log.level debug set} {policies.slow.*.timeout 1ms set}"; err != nil || !strings.HasPrefix(fmt.Sprint(list), want) {
+	if want := "[{log.level debug set true} {policies.slow.*.timeout 1ms set true}"; err != nil || !strings.HasPrefix(fmt.Sprint(list), want) {
 		t.Errorf("%v, %v", list, err)
 	}
 	if got := set(map[string]string{"log.level": ""}); fmt.Sprint(got) != "[log.level]" || l.Settings.Log.Level != "warn" {
@@ -268,7 +268,7 @@ func TestSetRefusesWhatItDoesNotKnowOrCannotChange(t *testing.T) {
 	l := load(t, config.Config{Defaults: config.Settings{Log: config.Log{Level: "error"}}})
 	for name, want := range map[string]string{
 		"log.levle": "did you mean log.level?", "lgo.level": "did you mean log?", "policies.a.*.timout": "did you mean policies.a.*.timeout?",
-		"zone": "zone cannot change while the node runs", "log.level": "debug", "max_depth": "whole number",
+		"id": "id cannot change while the node runs", "log.level": "debug", "max_depth": "whole number",
 	} {
 		if _, err := l.Set(map[string]string{name: "loud"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q in it", name, err, want)

@@ -11,7 +11,8 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// Reload reads the settings again from where they were read, and uses those that can change while the node runs: the log, the limits and the policies.
+// Reload reads the settings again from where they were read, and uses those that can change while the node runs: the log, the limits, zone, labels and seeds,
+// the policies and the keys for HTTP.
 // It returns the names of those that changed and are in use, and of those that changed and take a restart. On an error nothing changes.
 func (l *Loaded) Reload() (used, later []string, err error) {
 	l.mu.Lock()
@@ -20,7 +21,7 @@ func (l *Loaded) Reload() (used, later []string, err error) {
 }
 
 // Set gives settings another value until the process ends, in place of what the flags, the environment, the file and the code say. Names and values are those of flags:
-// "log.level" and "debug", "policies.users.*.timeout" and "2s". The value "" ends what Set gave before. A name that does not exist, and one of
+// "log.level" and "debug", "labels" and "rack=r1,disk=ssd", "policies.users.*.timeout" and "2s". The value "" ends what Set gave before. A name that does not exist, and one of
 // a setting that takes a restart, is an error, and nothing changes then. It returns the names of the settings that have changed.
 func (l *Loaded) Set(values map[string]string) (used []string, err error) {
 	l.mu.Lock()
@@ -73,7 +74,7 @@ func tree(set map[string]string) map[string]any {
 func (l *Loaded) onlyLive(running *Loaded, set map[string]string) error {
 	for _, one := range l.leaves() {
 		if _, given := set[one.path]; given && !running.changesLive(one) {
-			return fmt.Errorf("config: set: %s cannot change while the node runs: the log, the limits (max_depth, start_timeout, stop_timeout), the policies and the keys of servers that ask for one (http.key, admin.key) can", one.path)
+			return fmt.Errorf("config: set: %s cannot change while the node runs: the log, the limits (max_depth, start_timeout, stop_timeout), zone, labels and seeds of a node with join, the policies and the keys of servers that ask for one (http.key, admin.key) can", one.path)
 		}
 	}
 	return nil
@@ -124,11 +125,20 @@ func (l *Loaded) reload(again Config) (used, later []string, err error) {
 	return sorted(used), sorted(later), nil
 }
 
-// changesLive reports whether a setting can change while the node runs: a key where a server asks for one.
+// changesLive reports whether a setting can change while the node runs: a key where a server asks for one, a place where the node joins by these settings.
 func (l *Loaded) changesLive(one leaf) bool {
 	l.Logger()
-	return one.field.Tag.Get("live") != "" && (!one.secret || l.live.keys[one.path] != nil)
+	switch {
+	case one.secret:
+		return l.live.keys[one.path] != nil
+	case one.path == "zone" || one.path == "labels" || one.path == "seeds":
+		return l.Settings.Join != ""
+	}
+	return one.live()
 }
+
+// live reports whether a setting can change while a node runs that has what it is for: a key a server that asks for one, a place a cluster.
+func (one *leaf) live() bool { return one.field.Tag.Get("live") != "" }
 
 func same(a, b leaf) bool {
 	if a.secret {

@@ -14,9 +14,9 @@ type Settings struct {
 	Key      Secret            `json:"key" doc:"The secret that the nodes of the cluster share; a second one, after a comma, is accepted too."`
 	NodeKey  Secret            `json:"node_key" doc:"The private key by which the node proves its id; sabir pubkey prints its public key."`
 	NodeKeys map[string]string `json:"node_keys" doc:"Public keys of nodes by patterns of their ids, such as orders-*. With them each other node has to prove its id."`
-	Seeds    []string          `json:"seeds" doc:"Addresses of nodes that are asked for the others, such as tcp://shop-nodes:7700; a DNS name may have the addresses of all."`
-	Zone     string            `json:"zone" doc:"Where the node is; calls prefer nodes of the same zone."`
-	Labels   map[string]string `json:"labels" doc:"What tells this node from others, for balancing and listings."`
+	Seeds    []string          `json:"seeds" doc:"Addresses of nodes that are asked for the others, such as tcp://shop-nodes:7700; a DNS name may have the addresses of all. It can change while the node runs." live:"yes"`
+	Zone     string            `json:"zone" doc:"Where the node is; calls prefer nodes of the same zone. It can change while the node runs." live:"yes"`
+	Labels   map[string]string `json:"labels" doc:"What tells this node from others, for balancing and listings. It can change while the node runs." live:"yes"`
 	// Advertise is the host under which other nodes reach this one, where the host of Join is that of all addresses.
 	Advertise string `json:"advertise" doc:"The host under which other nodes reach this one."`
 

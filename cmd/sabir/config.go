@@ -52,8 +52,9 @@ func (c *cli) configShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show [file]",
 		Short: "Show settings with where each is from",
-		Long: `Lists the settings that a file and the environment give, and where each is from.
-Secrets and passwords in addresses are hidden.`,
+		Long: `Lists the settings that a file and the environment give, where each is from, and whether
+it can change while the node runs or takes a restart. Secrets and passwords in
+addresses are hidden.`,
 		Example: `  sabir config show sabir.yaml
   sabir config show --json`,
 		Args: takes(0, 1, "one file"),
@@ -62,7 +63,7 @@ Secrets and passwords in addresses are hidden.`,
 			if err != nil {
 				return err
 			}
-			show(c, values, []string{"SETTING", "VALUE", "FROM"}, func(v config.Value) []string { return []string{v.Name, v.Value, v.Origin} }, "nothing is set")
+			c.showSettings(values)
 			return nil
 		},
 	}
@@ -82,6 +83,16 @@ show mistakes.`,
 			return err
 		},
 	}
+}
+
+func (c *cli) showSettings(values []config.Value) {
+	show(c, values, []string{"SETTING", "VALUE", "FROM", "CHANGES"}, func(v config.Value) []string {
+		changes := "by a restart"
+		if v.Live {
+			changes = "while it runs"
+		}
+		return []string{v.Name, v.Value, v.Origin, changes}
+	}, "nothing is set")
 }
 
 func loadSettings(args []string) ([]config.Value, error) {

@@ -15,7 +15,8 @@ func (c *cli) configListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list <node> [flags]",
 		Short: "List the settings of a node that runs, with where each is from",
-		Long: `Asks a node of a cluster for the settings that it runs with, and where each is from.
+		Long: `Asks a node of a cluster for the settings that it runs with, where each is from, and
+whether it can change while the node runs.
 Secrets and passwords in addresses are hidden. The node has the option of config.Load.`,
 		Example: `  sabir config list node-3 --join tcp://:7700
   SABIR_JOIN=tcp://:7700 sabir config list node-3 --json`,
@@ -33,7 +34,7 @@ Secrets and passwords in addresses are hidden. The node has the option of config
 			if err != nil {
 				return err
 			}
-			show(c, values, []string{"SETTING", "VALUE", "FROM"}, func(v config.Value) []string { return []string{v.Name, v.Value, v.Origin} }, "nothing is set")
+			c.showSettings(values)
 			return nil
 		},
 		DisableFlagsInUseLine: true,
@@ -52,12 +53,13 @@ func (c *cli) configSetCommand() *cobra.Command {
 		Use:   "set <node> <name>=<value>... [flags]",
 		Short: "Change settings of a node that runs, or of all",
 		Long: `Gives settings of a node of a cluster other values, or with '*' of all its nodes: the
-log, the limits (max_depth, start_timeout, stop_timeout) and the policies, which are
-what can change while a node runs. It holds until the node stops, goes before what the flags, the environment and the file
+log, the limits (max_depth, start_timeout, stop_timeout), zone, labels and seeds, and the
+policies, which are what can change while a node runs. It holds until the node stops, goes before what the flags, the environment and the file
 say, and is in the log of the node. A name without a value ends it. A name that does
 not exist, and one of a setting that takes a restart, is an error.`,
 		Example: `  sabir config set node-3 log.level=debug --join tcp://:7700
   sabir config set '*' 'policies.users.*.timeout=500ms' 'policies.users.*.rate=100' --join tcp://:7700
+  sabir config set node-3 zone=eu-2 labels=rack=r7,track=canary --join tcp://:7700
   sabir config set '*' log.level= --join tcp://:7700`,
 		Args:              takes(2, -1, "a node, or '*' for all, and settings such as log.level=debug"),
 		ValidArgsFunction: c.completeNode,

@@ -44,12 +44,12 @@ type Membership struct {
 	carrier membership.Carrier
 	config  membership.GossipConfig
 	log     *slog.Logger
-	seeds   []string
 
 	lock    sync.Mutex // one Start or Stop at a time
 	running *gossipRun
 	used    bool
-	current sync.RWMutex // guards running for the other methods
+	current sync.RWMutex // guards running for the other methods, and seeds
+	seeds   []string
 }
 
 // New makes a membership that joins by way of seeds, the URLs of some nodes of the cluster. None is fine for the first
@@ -75,8 +75,8 @@ type gossipRun struct {
 	rejoiner  *rejoiner
 }
 
-// Start joins; see [membership.Membership]. It fails for an id, an address, labels or a cluster name that cannot be sent to others:
-// address, zone and labels together take at most about 500 bytes.
+// Start joins; see [membership.Membership]. It fails for an id, an address or a cluster name that cannot be sent to others:
+// an address takes at most about 450 bytes.
 func (g *Membership) Start(ctx context.Context, self membership.Member, watch func(membership.Change)) error {
 	g.lock.Lock()
 	defer g.lock.Unlock()
@@ -90,7 +90,7 @@ func (g *Membership) Start(ctx context.Context, self membership.Member, watch fu
 	case len(g.config.Cluster) > memberlist.LabelMaxSize:
 		return fmt.Errorf("the cluster name %.40q… has %d bytes; %d is the limit", g.config.Cluster, len(g.config.Cluster), memberlist.LabelMaxSize)
 	}
-	for _, seed := range g.seeds {
+	for _, seed := range g.wantedSeeds() {
 		if err := identity.CheckURL(seed); err != nil {
 			return fmt.Errorf("a seed: %w", err)
 		}
@@ -109,13 +109,14 @@ func (g *Membership) Start(ctx context.Context, self membership.Member, watch fu
 	g.used = true
 	g.current.Lock()
 	g.running = run
+	run.rejoiner.setSeeds(g.seeds)
 	g.current.Unlock()
 	return nil
 }
 
 func (g *Membership) start(self membership.Member, meta []byte, watch func(membership.Change)) (*gossipRun, error) {
 	run := &gossipRun{self: self, roster: membership.NewRoster(watch)}
-	run.rejoiner = newRejoiner(g.carrier.Lookup, g.log)
+	run.rejoiner = newRejoiner(self.Addr, g.carrier.Lookup, g.log)
 	run.delegate = newGossipDelegate(self, meta, run.roster, run.rejoiner, g.log)
 	run.transport = newGossipTransport(g.carrier, run.delegate, run.rejoiner, g.config.ProbeInterval)
 	list, err := memberlist.Create(g.listConfig(run))
@@ -125,7 +126,7 @@ func (g *Membership) start(self membership.Member, meta []byte, watch func(membe
 		return nil, err
 	}
 	run.list = list
-	run.rejoiner.start(list.Join, g.seeds, self.Addr)
+	run.rejoiner.start(list.Join)
 	return run, nil
 }
 
@@ -189,6 +190,22 @@ func (g *Membership) Conn(conn net.Conn) {
 	} else {
 		_ = conn.Close() // it is unused
 	}
+}
+
+// SetSeeds replaces the seeds; see [membership.Gossip].
+func (g *Membership) SetSeeds(seeds []string) {
+	g.current.Lock()
+	defer g.current.Unlock()
+	g.seeds = seeds
+	if g.running != nil {
+		g.running.rejoiner.setSeeds(seeds)
+	}
+}
+
+func (g *Membership) wantedSeeds() []string {
+	g.current.RLock()
+	defer g.current.RUnlock()
+	return g.seeds
 }
 
 // Stop leaves; see [membership.Membership]. It takes some hundred milliseconds, at most 2 s, where other nodes are known. A probe that

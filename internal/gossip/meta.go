@@ -20,29 +20,14 @@ func encodeMeta(m membership.Member) ([]byte, error) {
 			return nil, fmt.Errorf("this node's address: %w", err)
 		}
 	}
-	data, err := json.Marshal(identity.Meta{Addr: m.Addr, Zone: m.Zone, Labels: m.Labels, ClientOnly: m.ClientOnly, Instance: m.Instance})
+	data, err := json.Marshal(identity.Meta{Addr: m.Addr, ClientOnly: m.ClientOnly, Instance: m.Instance})
 	if err != nil {
 		return nil, fmt.Errorf("the description of node %q: %w", m.ID, err)
 	}
 	if len(data) > memberlist.MetaMaxSize {
-		part, size := largestPart(m)
-		return nil, fmt.Errorf("the address, zone and labels of node %q take %d bytes, %d too many: the largest is %s with %d bytes",
-			m.ID, len(data), len(data)-memberlist.MetaMaxSize, part, size)
+		return nil, fmt.Errorf("the address %.40q of node %q takes %d bytes, %d too many", m.Addr, m.ID, len(data), len(data)-memberlist.MetaMaxSize)
 	}
 	return data, nil
-}
-
-func largestPart(m membership.Member) (part string, size int) {
-	part, size = fmt.Sprintf("the address %.40q", m.Addr), len(m.Addr)
-	if len(m.Zone) > size {
-		part, size = fmt.Sprintf("the zone %.40q", m.Zone), len(m.Zone)
-	}
-	for key, value := range m.Labels {
-		if n := len(key) + len(value); n > size {
-			part, size = fmt.Sprintf("the label %.40q", key), n
-		}
-	}
-	return part, size
 }
 
 // decodeMeta never trusts the other node.
@@ -59,7 +44,7 @@ func decodeMeta(id string, data []byte) (membership.Member, error) {
 			return membership.Member{}, err
 		}
 	}
-	return membership.Member{ID: id, Addr: got.Addr, Zone: got.Zone, Labels: got.Labels, ClientOnly: got.ClientOnly, Instance: got.Instance}, nil
+	return membership.Member{ID: id, Addr: got.Addr, ClientOnly: got.ClientOnly, Instance: got.Instance}, nil
 }
 
 // goodbye is sent to each other node by a node that leaves.

@@ -19,6 +19,7 @@ import (
 // repairs what lost packets left undone when many nodes start at once, and rarely later, which joins the halves of a cluster
 // after a split. Members that failed are contacted until they are back, or for an hour.
 type rejoiner struct {
+	self   string // this node's address, which is no seed
 	log    *slog.Logger
 	lookup func(ctx context.Context, seed string) []string
 	join   func([]string) (int, error)
@@ -64,21 +65,26 @@ const (
 	maxAttempts       = 8 // at once
 )
 
-func newRejoiner(lookup func(context.Context, string) []string, log *slog.Logger) *rejoiner {
+func newRejoiner(self string, lookup func(context.Context, string) []string, log *slog.Logger) *rejoiner {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &rejoiner{log: log, lookup: lookup, visits: make(map[int]*seedVisit), ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), lastPort: nodePort}
+	return &rejoiner{self: self, log: log, lookup: lookup, visits: make(map[int]*seedVisit), ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), lastPort: nodePort}
 }
 
-func (s *rejoiner) start(join func([]string) (int, error), seeds []string, self string) {
+func (s *rejoiner) start(join func([]string) (int, error)) {
 	s.join = join
+	s.ended.Go(s.run)
+}
+
+// setSeeds drops the seeds that are not in the list, and adds those that are new. The visit of one that is dropped may still be under way.
+func (s *rejoiner) setSeeds(seeds []string) {
 	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.targets = slices.DeleteFunc(s.targets, func(p *rejoinTarget) bool { return p.seed && !slices.Contains(seeds, p.member.Addr) })
 	for _, url := range seeds {
-		if url != self && !slices.ContainsFunc(s.targets, func(p *rejoinTarget) bool { return p.member.Addr == url }) {
+		if url != s.self && !slices.ContainsFunc(s.targets, func(p *rejoinTarget) bool { return p.seed && p.member.Addr == url }) {
 			s.add(&rejoinTarget{member: membership.Member{Addr: url}, seed: true, due: time.Now(), delay: minUnreachedDelay})
 		}
 	}
-	s.lock.Unlock()
-	s.ended.Go(s.run)
 }
 
 // stop begins no more attempts. Those under way end when the transport closes their connections; wait waits for them.
@@ -204,7 +210,7 @@ func (s *rejoiner) attempt(p *rejoinTarget) {
 	err := s.visitAll(p)
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.ctx.Err() == nil {
+	if s.ctx.Err() == nil && slices.Contains(s.targets, p) { // else it was dropped meanwhile
 		s.scheduleNext(p, err)
 	}
 	select {

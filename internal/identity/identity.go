@@ -43,11 +43,9 @@ const MaxMembers = 10_000
 
 // Meta describes a node to the others, as JSON. The names are short because memberlist allows 512 bytes.
 type Meta struct {
-	Addr       string            `json:"a,omitempty"`
-	Zone       string            `json:"z,omitempty"`
-	Labels     map[string]string `json:"l,omitempty"`
-	ClientOnly bool              `json:"g,omitempty"`
-	Instance   uint64            `json:"i"`
+	Addr       string `json:"a,omitempty"`
+	ClientOnly bool   `json:"g,omitempty"`
+	Instance   uint64 `json:"i"`
 }
 
 // PrincipalKey is the metadata under which the principal of a caller travels with a call, as JSON.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"reflect"
 
 	"github.com/sabir-go/sabir/internal/identity"
 	"github.com/sabir-go/sabir/internal/option"
@@ -62,6 +63,13 @@ type Entry struct {
 
 // ProvesNames reports whether links prove the names of nodes, by certificates or node keys.
 func (c *Config) ProvesNames() bool { return c.TLS != nil || c.NodeKeys != nil }
+
+// Live reports whether the options set nothing but what can change while the node runs: zone, labels and seeds.
+func (c *Config) Live() bool {
+	rest := *c
+	rest.Zone, rest.Labels, rest.Seeds, rest.given = "", nil, nil, nil
+	return reflect.ValueOf(rest).IsZero()
+}
 
 // Limits bounds what other nodes can make this one hold. 0 stands for the default.
 type Limits struct {

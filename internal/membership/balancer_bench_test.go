@@ -14,7 +14,7 @@ func BenchmarkPick(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) { pick(b, factory(), among) })
 		}
 		b.Run(fmt.Sprintf("nearest round-robin/%d", n), func(b *testing.B) {
-			pick(b, membership.Nearest(membership.Member{Zone: "north"}, membership.RoundRobin()), among)
+			pick(b, membership.Nearest(north, membership.RoundRobin()), among)
 		})
 	}
 }

@@ -2,6 +2,7 @@ package membership_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -22,10 +23,14 @@ var balancers = map[string]func() membership.Balancer{
 }
 
 // candidates are n nodes called "n0" and so on.
+var inNorth = &membership.Place{Zone: "north"}
+
+func north() *membership.Place { return inNorth }
+
 func candidates(n int) []*membership.Candidate {
 	var list []*membership.Candidate
 	for i := range n {
-		list = append(list, membership.NewCandidate(membership.Member{ID: fmt.Sprintf("n%d", i)}))
+		list = append(list, membership.NewCandidate(fmt.Sprintf("n%d", i), membership.Place{}))
 	}
 	return list
 }
@@ -43,7 +48,7 @@ func picks(b membership.Balancer, among []*membership.Candidate, n int) map[stri
 func each(t *testing.T, test func(t *testing.T, b membership.Balancer)) {
 	for name, factory := range balancers {
 		t.Run(name, func(t *testing.T) { test(t, factory()) })
-		t.Run("nearest "+name, func(t *testing.T) { test(t, membership.Nearest(membership.Member{Zone: "north"}, factory())) })
+		t.Run("nearest "+name, func(t *testing.T) { test(t, membership.Nearest(north, factory())) })
 	}
 }
 
@@ -300,17 +305,17 @@ func TestConsistentHashTakesTurnsWithoutAKey(t *testing.T) {
 
 func TestNearestPrefersTheZoneThenLabels(t *testing.T) {
 	at := func(id, zone string, labels ...string) *membership.Candidate {
-		m := membership.Member{ID: id, Zone: zone, Labels: map[string]string{}}
+		p := membership.Place{Zone: zone, Labels: map[string]string{}}
 		for _, l := range labels {
 			key, value, _ := strings.Cut(l, "=")
-			m.Labels[key] = value
+			p.Labels[key] = value
 		}
-		return membership.NewCandidate(m)
+		return membership.NewCandidate(id, p)
 	}
-	self := membership.Member{Zone: "north", Labels: map[string]string{"rack": "7", "disk": "ssd"}}
-	nowhere := membership.Member{}
+	self := membership.Place{Zone: "north", Labels: map[string]string{"rack": "7", "disk": "ssd"}}
+	nowhere := membership.Place{}
 	tests := map[string]struct {
-		self  membership.Member
+		self  membership.Place
 		among []*membership.Candidate
 		want  string
 	}{
@@ -321,7 +326,7 @@ func TestNearestPrefersTheZoneThenLabels(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			b := membership.Nearest(test.self, membership.RoundRobin())
+			b := membership.Nearest(func() *membership.Place { return &test.self }, membership.RoundRobin())
 			got := picks(b, test.among, 60)
 			var ids []string
 			for id := range got {
@@ -335,11 +340,38 @@ func TestNearestPrefersTheZoneThenLabels(t *testing.T) {
 	}
 }
 
-func TestNearestSeesAChangeInPlace(t *testing.T) {
+func TestNearestFollowsThePlacesOfTheNodes(t *testing.T) {
+	north, south := &membership.Place{Zone: "north"}, &membership.Place{Zone: "south"}
+	a, b := membership.NewCandidate("a", *north), membership.NewCandidate("b", *south)
+	self := &membership.Place{}
+	balancer := membership.Nearest(func() *membership.Place { return self }, membership.RoundRobin())
+	began := b.Begin()
+	for _, step := range []struct {
+		self *membership.Place
+		b    *membership.Candidate
+		want map[string]int
+	}{
+		{self, b, map[string]int{"a": 3, "b": 3}},
+		{north, b, map[string]int{"a": 6}},
+		{south, b, map[string]int{"b": 6}},
+		{north, b.At(*north), map[string]int{"a": 3, "b": 3}},
+	} {
+		self = step.self
+		if got := picks(balancer, []*membership.Candidate{a, step.b}, 6); !maps.Equal(got, step.want) {
+			t.Errorf("in %q, with b in %q, it picked %v, want %v", self.Zone, step.b.Place.Zone, got, step.want)
+		}
+		if n := step.b.InFlight(); n != 1 {
+			t.Errorf("%d calls are in flight to b, want 1", n)
+		}
+	}
+	b.End(began, false)
+}
+
+func TestNearestSeesAnotherListOfNodes(t *testing.T) {
 	among := candidates(3)
-	b := membership.Nearest(membership.Member{}, membership.RoundRobin())
+	b := membership.Nearest(func() *membership.Place { return &membership.Place{Zone: "north"} }, membership.RoundRobin())
 	picks(b, among, 3)
-	fresh := membership.NewCandidate(membership.Member{ID: "fresh"})
+	fresh := membership.NewCandidate("fresh", membership.Place{})
 	among[1] = fresh
 	if got := picks(b, among, 3); got["fresh"] != 1 || got["n1"] != 0 {
 		t.Errorf("picked %v", got)

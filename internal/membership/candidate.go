@@ -11,22 +11,31 @@ import (
 // Candidate is a node as a balancer sees it: one for each peer node, shared by all actions that it offers. Make it with
 // [NewCandidate]; all methods may be called by many goroutines at once.
 type Candidate struct {
-	ID     string
-	Zone   string
-	Labels map[string]string // not to be changed
+	ID    string
+	Place Place
 
-	hash  uint64 // of the ID
-	timed atomic.Bool
+	hash   uint64 // of the ID
+	*count        // shared with the candidates that At makes
+}
 
-	_        [64]byte // what follows is written by every call: keep it off the cache lines that every pick reads
+// count has the numbers that every call writes, apart from what every pick reads.
+type count struct {
+	timed    atomic.Bool
+	_        [64]byte // which is read by calls that are not timed, too
 	inFlight atomic.Int64
 	load     atomic.Int64
 	latency  latency
 }
 
 // NewCandidate makes the candidate of a node.
-func NewCandidate(m Member) *Candidate {
-	return &Candidate{ID: m.ID, Zone: m.Zone, Labels: m.Labels, hash: xxhash.Sum64String(m.ID)}
+func NewCandidate(id string, at Place) *Candidate {
+	return &Candidate{ID: id, Place: at, hash: xxhash.Sum64String(id), count: &count{}}
+}
+
+// At is the candidate of the same node at another place: it goes on with the counts of c. It is another one, so that who keeps candidates sees
+// the change.
+func (c *Candidate) At(p Place) *Candidate {
+	return &Candidate{ID: c.ID, Place: p, hash: c.hash, count: c.count}
 }
 
 // Begin counts a call to this node. Give what it returns to End. The clock is read only when a balancer wants latencies,

@@ -20,9 +20,10 @@ type Catalog struct {
 	Waiting  []Waiting `json:"waiting,omitempty"` // services that have not started: nobody can call them
 
 	Decisions []Decision `json:"decisions,omitempty"` // of operators, that the node knows: those of other nodes and of names too
+	Place     *Place     `json:"place,omitempty"`     // where it changed while the node ran: it is another than the handshake told
 
 	// Of a difference, see Since: the version that it is to, and the services of that which are not offered any more. Services has those
-	// that came or changed; Waiting and Decisions are as they are now. A whole catalog has neither.
+	// that came or changed; Waiting, Decisions and Place are as they are now. A whole catalog has neither.
 	Base uint64       `json:"base,omitempty"`
 	Gone []ServiceKey `json:"gone,omitempty"`
 
@@ -133,6 +134,11 @@ func (c *Catalog) Check() error {
 	}
 	for i := range c.Decisions {
 		if err := c.Decisions[i].Check(); err != nil {
+			return err
+		}
+	}
+	if c.Place != nil {
+		if err := CheckPlace(c.Place); err != nil {
 			return err
 		}
 	}

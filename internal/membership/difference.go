@@ -8,7 +8,7 @@ import (
 // Since is the difference to an earlier catalog of the same run of the node: what came, what changed and what went. It reports false
 // where the two offer the same.
 func (c *Catalog) Since(old *Catalog) (difference Catalog, changed bool) {
-	difference = Catalog{Node: c.Node, Instance: c.Instance, Version: c.Version, Base: old.Version, Waiting: c.Waiting, Decisions: c.Decisions}
+	difference = Catalog{Node: c.Node, Instance: c.Instance, Version: c.Version, Base: old.Version, Waiting: c.Waiting, Decisions: c.Decisions, Place: c.Place}
 	before := old.byName()
 	for i := range c.Services {
 		s := &c.Services[i]
@@ -22,7 +22,7 @@ func (c *Catalog) Since(old *Catalog) (difference Catalog, changed bool) {
 			difference.Gone = append(difference.Gone, key)
 		}
 	}
-	changed = len(difference.Services)+len(difference.Gone) > 0 || !reflect.DeepEqual(c.Waiting, old.Waiting) || !reflect.DeepEqual(c.Decisions, old.Decisions)
+	changed = len(difference.Services)+len(difference.Gone) > 0 || !reflect.DeepEqual(c.Waiting, old.Waiting) || !reflect.DeepEqual(c.Decisions, old.Decisions) || !reflect.DeepEqual(c.Place, old.Place)
 	return difference, changed
 }
 

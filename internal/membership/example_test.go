@@ -26,8 +26,8 @@ func ExampleRegistry() {
 
 // A balancer picks among the candidates that offer an action; the candidate is notified when the call begins and ends.
 func ExampleBalancer() {
-	a := membership.NewCandidate(membership.Member{ID: "a"})
-	b := membership.NewCandidate(membership.Member{ID: "b"})
+	a := membership.NewCandidate("a", membership.Place{})
+	b := membership.NewCandidate("b", membership.Place{})
 	balancer := membership.LeastInFlight()
 
 	start := a.Begin() // a call to a is under way
@@ -39,11 +39,11 @@ func ExampleBalancer() {
 
 // Candidates of the caller's zone go first; among them the inner balancer decides.
 func ExampleNearest() {
-	here := membership.Member{ID: "me", Zone: "north"}
-	balancer := membership.Nearest(here, membership.RoundRobin())
+	here := membership.Place{Zone: "north"}
+	balancer := membership.Nearest(func() *membership.Place { return &here }, membership.RoundRobin())
 	picked := balancer.Pick([]*membership.Candidate{
-		membership.NewCandidate(membership.Member{ID: "a", Zone: "south"}),
-		membership.NewCandidate(membership.Member{ID: "b", Zone: "north"}),
+		membership.NewCandidate("a", membership.Place{Zone: "south"}),
+		membership.NewCandidate("b", membership.Place{Zone: "north"}),
 	}, "")
 	fmt.Println(picked.ID)
 	// Output: b

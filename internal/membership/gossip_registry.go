@@ -19,6 +19,9 @@ type Gossip interface {
 
 	// Conn takes over a connection that another node made by Carrier.Dial. It does not block.
 	Conn(conn net.Conn)
+
+	// SetSeeds replaces the seeds: new ones are visited at once, those that are not among them no more.
+	SetSeeds(seeds []string)
 }
 
 // Carrier transports the packets and connections of a [Gossip], over links or whatever else its owner has. All methods are

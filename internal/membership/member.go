@@ -4,25 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 )
 
 // Member is a node as membership knows it.
 type Member struct {
-	ID         string            // the node's id, unique in the cluster: 1 to 200 bytes; "" while only the address is known, see Static
-	Addr       string            // where links dial: a URL such as "tcp://10.0.0.1:7700", "unix:///run/a.sock" or "mem://a"; "" for one that cannot be dialled
-	Zone       string            // what Nearest prefers first; "" for none
-	Labels     map[string]string // what Nearest prefers next; not to be changed
-	ClientOnly bool              // a command line or a client: it offers nothing and is not dialled
+	ID         string // the node's id, unique in the cluster: 1 to 200 bytes; "" while only the address is known, see Static
+	Addr       string // where links dial: a URL such as "tcp://10.0.0.1:7700", "unix:///run/a.sock" or "mem://a"; "" for one that cannot be dialled
+	ClientOnly bool   // a command line or a client: it offers nothing and is not dialled
 
 	// Instance is different for each run of a node under the same id. A membership picks it where it is zero.
 	Instance uint64
-}
-
-// Equal reports whether all fields are the same.
-func (m Member) Equal(other Member) bool {
-	return m.ID == other.ID && m.Addr == other.Addr && m.Zone == other.Zone && m.ClientOnly == other.ClientOnly &&
-		m.Instance == other.Instance && maps.Equal(m.Labels, other.Labels)
 }
 
 // String is the id, or the address where there is no id.

@@ -276,7 +276,7 @@ func (p *Presence) member(kind presenceKind, s presenceMessage) {
 	case known != nil && s.Instance < known.member.Instance, s.Instance < before.instance:
 		return // of a run before
 	}
-	m := Member{ID: s.ID, Addr: s.Addr, Zone: s.Zone, Labels: s.Labels, ClientOnly: s.ClientOnly, Instance: s.Instance}
+	m := Member{ID: s.ID, Addr: s.Addr, ClientOnly: s.ClientOnly, Instance: s.Instance}
 	delete(p.gone, s.ID)
 	p.present[s.ID] = &presentNode{m, s.When, time.Now()}
 	p.roster.Set(s.ID, m)
@@ -342,7 +342,7 @@ func (p *Presence) send(kind presenceKind) {
 	}
 	p.lock.Lock()
 	p.lastSent = max(p.lastSent+1, time.Now().UnixNano())
-	s := presenceMessage{p.self.ID, p.lastSent, identity.Meta{Addr: p.self.Addr, Zone: p.self.Zone, Labels: p.self.Labels, ClientOnly: p.self.ClientOnly, Instance: p.self.Instance}}
+	s := presenceMessage{p.self.ID, p.lastSent, identity.Meta{Addr: p.self.Addr, ClientOnly: p.self.ClientOnly, Instance: p.self.Instance}}
 	if kind == presenceHere {
 		p.lastAnswer, p.answerDue = time.Now(), false
 	}

@@ -339,7 +339,7 @@ func recorded(t *testing.T, others *broker, key, cluster string) (said [][]byte)
 		}
 		return nil
 	}, membership.PresenceConfig{Keys: seal.NewKeys(key), Cluster: cluster})
-	if err := p.Start(t.Context(), membership.Member{ID: "b", Addr: "bus://b#secret-inbox", Labels: map[string]string{"rack": "secret-rack"}}, func(membership.Change) {}); err != nil {
+	if err := p.Start(t.Context(), membership.Member{ID: "b", Addr: "bus://b#secret-inbox"}, func(membership.Change) {}); err != nil {
 		t.Fatal(err)
 	}
 	bubbletest.Wait() // else it may go before the others have taken note of it

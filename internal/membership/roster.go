@@ -36,7 +36,7 @@ func NewRoster(watch func(Change)) *Roster {
 func (r *Roster) Set(key string, m Member) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	if old, known := r.current[key]; known && old.Equal(m) {
+	if old, known := r.current[key]; known && old == m {
 		return
 	}
 	r.current[key] = m
@@ -136,7 +136,7 @@ func (r *Roster) difference(key string) []Change {
 		return []Change{{Joined, now}}
 	case here && last.ID != "" && last.ID != now.ID: // another node at the same address, or none yet
 		return []Change{{Failed, last}, {Joined, now}}
-	case here && !last.Equal(now):
+	case here && last != now:
 		return []Change{{Updated, now}}
 	case !here && known:
 		return []Change{{why, last}}

@@ -38,7 +38,7 @@ func (s Share) Takes(c *Candidate) bool {
 	case key == "node":
 		return c.ID == value
 	}
-	have, there := c.Labels[key]
+	have, there := c.Place.Labels[key]
 	return there && have == value
 }
 

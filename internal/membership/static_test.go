@@ -57,13 +57,13 @@ func TestStaticNamesItsPeersAsTheyAreIdentified(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		s, n := startStatic(t, "mem://me", "mem://1", "mem://2")
 		n.want(t, "start", "joined mem://1", "joined mem://2")
-		s.Identified("mem://1", membership.Member{ID: "a", Addr: "mem://elsewhere", Zone: "north"})
+		s.Identified("mem://1", membership.Member{ID: "a", Addr: "mem://elsewhere", Instance: 7})
 		n.want(t, "identified", "updated mem://1 is a")
 		s.Identified("mem://unlisted", membership.Member{ID: "b"})
 		s.Identified("mem://2", membership.Member{})
 		n.want(t, "unlisted or unnamed")
 		members := s.Members()
-		if len(members) != 2 || members[0].Addr != "mem://2" || members[1].ID != "a" || members[1].Zone != "north" {
+		if len(members) != 2 || members[0].Addr != "mem://2" || members[1].ID != "a" || members[1].Instance != 7 {
 			t.Errorf("members are %+v", members)
 		}
 	})

@@ -23,14 +23,14 @@ func (m *Mesh) listen(ctx context.Context) error {
 	}
 	if m.config.ClientOnly {
 		if m.config.Directory == nil {
-			m.config.Seeds = append([]string{m.config.Address}, m.config.Seeds...)
+			m.config.ownSeeds = append([]string{m.config.Address}, m.config.ownSeeds...)
 		}
 		return nil
 	}
 	l, err := transport.Listen(ctx, m.config.Address, m.transport)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		if other := fallbackAddress(m.config.Address, m.config.Node); other != "" {
-			m.config.Seeds = append([]string{m.config.Address}, m.config.Seeds...)
+			m.config.ownSeeds = append([]string{m.config.Address}, m.config.ownSeeds...)
 			m.config.addressTaken = true
 			l, err = transport.Listen(ctx, other, m.transport)
 		}
@@ -116,7 +116,7 @@ func fallbackAddress(address, node string) string {
 // holds this one's address.
 func (m *Mesh) bootstrap(ctx context.Context) error {
 	var unreached error
-	for _, seed := range m.config.Seeds {
+	for _, seed := range m.seeds() {
 		if seed == m.OwnAddress() {
 			continue // a list of seeds may name the node itself
 		}
@@ -265,6 +265,7 @@ func (m *Mesh) connect(ctx context.Context, addr string, purpose wire.Purpose) (
 // made or is not to be made; after an error it must not.
 func (m *Mesh) authenticate(ctx context.Context, conn net.Conn, dialled bool, purpose wire.Purpose) (secured net.Conn, p wire.Peer, linked func(), err error) {
 	config, linked := m.wire, func() {}
+	config.NodeInfo = m.info.Load().encode()
 	config.Admit = func(p wire.Peer) error {
 		err := m.admit(p)
 		if err == nil && p.Purpose == wire.ForLink {

@@ -13,7 +13,7 @@ import (
 // offered makes the next version of this node's catalog from its services. The catalog of an observer has only the events that it listens
 // to, for which emitters do not wait: an observer is no part of the cluster's work.
 func (m *Mesh) offered() membership.Catalog {
-	c := membership.Catalog{Node: m.config.Node, Instance: m.info.Instance, Version: m.announced.Version + 1}
+	c := membership.Catalog{Node: m.config.Node, Instance: m.info.Load().Instance, Version: m.announced.Version + 1, Place: m.movedTo()}
 	if m.config.ClientOnly {
 		c.Services = watched(m.host.Services())
 	} else {
@@ -214,7 +214,7 @@ func (m *Mesh) takeCatalog(l *wire.Link, c membership.Catalog) error {
 	}
 	known := p.catalog
 	if known == nil && !whole {
-		known = m.registry.View().Catalog(c.Node)
+		known = m.knownCatalog(p)
 	}
 	if known != nil && known.Instance == c.Instance && known.Version >= c.Version {
 		if whole { // over a new link: the confirmation of what is known may have been lost with another one
@@ -247,6 +247,14 @@ func (m *Mesh) takeCatalog(l *wire.Link, c membership.Catalog) error {
 	return nil
 }
 
+// knownCatalog is the newest catalog of a peer, applied or not; nil for none. The caller holds mu.
+func (m *Mesh) knownCatalog(p *Peer) *membership.Catalog {
+	if p.catalog != nil {
+		return p.catalog
+	}
+	return m.registry.View().Catalog(p.ID)
+}
+
 // applyCatalogs moves the catalogs that came into the registry, for the nodes that there is a link to.
 func (m *Mesh) applyCatalogs() {
 	m.mu.Lock()
@@ -257,6 +265,9 @@ func (m *Mesh) applyCatalogs() {
 		}
 		if !p.leaving {
 			m.registry.Set(*p.catalog)
+		}
+		if p.catalog.Place != nil {
+			p.moveTo(*p.catalog.Place)
 		}
 		p.catalog, p.hasCatalog, p.toConfirm = nil, true, true
 	}

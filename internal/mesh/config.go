@@ -54,8 +54,9 @@ type Config struct {
 	Address string // where to listen, or a broker's
 	joining.Config
 
-	bus          bool // the address is a broker's
-	addressTaken bool // another node listens at the address: it is the first seed
+	bus          bool     // the address is a broker's
+	addressTaken bool     // another node listens at the address: it is the first of ownSeeds
+	ownSeeds     []string // by the address: they stay when Seeds are replaced
 }
 
 // read takes the seeds out of the address, and finds out whether it is a broker's.
@@ -69,7 +70,7 @@ func (c *Config) read() error {
 		if !strings.Contains(seed, "://") {
 			seed = u.Scheme + "://" + seed
 		}
-		c.Seeds = append(c.Seeds, seed)
+		c.ownSeeds = append(c.ownSeeds, seed)
 	}
 	if query.Has("seeds") {
 		query.Del("seeds")
@@ -83,7 +84,7 @@ func (c *Config) read() error {
 	if c.OfferedBy != nil && !c.ProvesNames() {
 		return errors.New("cluster.OfferedBy needs nodes that prove their names: join with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys")
 	}
-	if c.bus && (len(c.Seeds)+len(c.Members) > 0 || c.Directory != nil) {
+	if c.bus && (len(c.Seeds)+len(c.ownSeeds)+len(c.Members) > 0 || c.Directory != nil) {
 		return fmt.Errorf("nodes find each other at the broker %s: leave out Seeds, Members and WithDirectory", u.Redacted())
 	}
 	if len(c.Members) > 0 && c.Directory != nil {

@@ -23,6 +23,6 @@ func (m *Mesh) StopDialing() {
 // NewPeer makes a peer without links that the mesh does not know of.
 func (m *Mesh) NewPeer(id string) *Peer {
 	p := &Peer{mesh: m, ID: id}
-	p.stats.Store(membership.NewCandidate(membership.Member{ID: id}))
+	p.stats.Store(membership.NewCandidate(id, membership.Place{}))
 	return p
 }

@@ -13,23 +13,22 @@ import (
 
 // Info describes a node. Each side of a link sends its own in the handshake.
 type Info struct {
-	Instance   uint64            `json:"instance"` // one run of the node
-	Addr       string            `json:"addr,omitempty"`
-	Zone       string            `json:"zone,omitempty"`
-	Labels     map[string]string `json:"labels,omitempty"`
-	ClientOnly bool              `json:"guest,omitempty"`
-	Codecs     []string          `json:"codecs,omitempty"` // formats that it takes; nil for any
-	Host       string            `json:"host"`
-	PID        int               `json:"pid"`
-	Go         string            `json:"go"`
-	CPUs       int               `json:"cpus"`
-	Since      time.Time         `json:"since"`
+	Instance uint64 `json:"instance"` // one run of the node
+	Addr     string `json:"addr,omitempty"`
+	membership.Place
+	ClientOnly bool      `json:"guest,omitempty"`
+	Codecs     []string  `json:"codecs,omitempty"` // formats that it takes; nil for any
+	Host       string    `json:"host"`
+	PID        int       `json:"pid"`
+	Go         string    `json:"go"`
+	CPUs       int       `json:"cpus"`
+	Since      time.Time `json:"since"`
 }
 
 // ownInfo completes what the node knows of itself by what is the mesh's: the address and the options of Join.
 func (m *Mesh) ownInfo() Info {
 	info := m.config.Info
-	info.Addr, info.Zone, info.Labels, info.ClientOnly = m.OwnAddress(), m.config.Zone, m.config.Labels, m.config.ClientOnly
+	info.Addr, info.Place, info.ClientOnly = m.OwnAddress(), membership.Place{Zone: m.config.Zone, Labels: m.config.Labels}, m.config.ClientOnly
 	return info
 }
 
@@ -65,7 +64,8 @@ func (m *Mesh) OwnAddress() string {
 
 // Member is this node as its cluster knows it.
 func (m *Mesh) Member() membership.Member {
-	return membership.Member{ID: m.config.Node, Addr: m.info.Addr, Zone: m.info.Zone, Labels: m.info.Labels, ClientOnly: m.info.ClientOnly, Instance: m.info.Instance}
+	info := m.info.Load()
+	return membership.Member{ID: m.config.Node, Addr: info.Addr, ClientOnly: info.ClientOnly, Instance: info.Instance}
 }
 
 // Node is another node that this one is linked with, for listings.

@@ -4,11 +4,13 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 // A peer may send anything as its description.
 func FuzzParseInfo(f *testing.F) {
-	f.Add(Info{Instance: 7, Addr: "tcp://h:1", Zone: "z", Labels: map[string]string{"a": "b"}, Codecs: []string{"native"}, Since: time.Unix(1, 0).UTC()}.encode())
+	f.Add(Info{Instance: 7, Addr: "tcp://h:1", Place: membership.Place{Zone: "z", Labels: map[string]string{"a": "b"}}, Codecs: []string{"native"}, Since: time.Unix(1, 0).UTC()}.encode())
 	f.Add([]byte(`{"instance":-1}`))
 	f.Add([]byte(`null`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -30,9 +30,12 @@ func (m *Mesh) AddLink(conn net.Conn, with wire.Peer) {
 		stale = p.Links()
 		p = m.replacePeer(p)
 	}
+	if c := m.knownCatalog(p); c != nil && c.Instance == info.Instance && c.Place != nil {
+		info.Place = *c.Place // it may be newer than the handshake, and newer ones than both are on their way
+	}
 	p.info = info
 	if len(p.Links()) == 0 { // with more links it goes on counting: tables have it
-		p.stats.Store(membership.NewCandidate(membership.Member{ID: p.ID, Zone: info.Zone, Labels: info.Labels}))
+		p.stats.Store(membership.NewCandidate(p.ID, info.Place))
 	}
 	p.addLink(l)
 	m.maintain(p)
@@ -53,7 +56,7 @@ func (m *Mesh) findPeer(id string) *Peer {
 	p := m.peers[id]
 	if p == nil {
 		p = &Peer{mesh: m, ID: id, synced: make(chan struct{})}
-		p.stats.Store(membership.NewCandidate(membership.Member{ID: id}))
+		p.stats.Store(membership.NewCandidate(id, membership.Place{}))
 		m.peers[id] = p
 	}
 	return p

@@ -124,7 +124,7 @@ func TestWhatANodeSentBeforeItLeftDoesNotHideWhatItOffersWhenItIsBack(t *testing
 	await(t, ctx, "the service of b", func() bool { return len(a.View().Services("b")) > 0 })
 
 	// b says that it takes no more calls, then that it offers nothing, and membership says that it has left: all before the link ends.
-	last, err := json.Marshal(membership.Catalog{Node: "b", Instance: b.info.Instance, Version: 1 << 40})
+	last, err := json.Marshal(membership.Catalog{Node: "b", Instance: b.info.Load().Instance, Version: 1 << 40})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestWhatANodeSentBeforeItLeftDoesNotHideWhatItOffersWhenItIsBack(t *testing
 	b = start(t, ctx, "b")
 	defer stop(t, b)
 	await(t, ctx, "a link to the new b", func() bool { return a.Peer("b") != nil })
-	now, err := json.Marshal(membership.Catalog{Node: "b", Instance: b.info.Instance, Version: 1 << 20, Services: []membership.Service{offered}})
+	now, err := json.Marshal(membership.Catalog{Node: "b", Instance: b.info.Load().Instance, Version: 1 << 20, Services: []membership.Service{offered}})
 	if err != nil {
 		t.Fatal(err)
 	}

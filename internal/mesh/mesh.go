@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sabir-go/sabir/internal/bus"
@@ -27,7 +28,7 @@ type Mesh struct {
 	config     Config
 	transport  transport.Config
 	wire       wire.Config
-	info       Info
+	info       atomic.Pointer[Info]  // replaced as a whole when the place changes
 	hub        *bus.Hub              // nil without a broker
 	listener   transport.Listener    // nil for an observer
 	takenOver  transport.Listener    // see inherit; nil without. Guarded by mu
@@ -36,7 +37,7 @@ type Mesh struct {
 	static     *membership.Static
 	presence   *membership.Presence
 	registry   *membership.Registry
-	local      *membership.Candidate // this node, where it shares calls with others
+	local      atomic.Pointer[membership.Candidate] // this node, where it shares calls with others
 
 	ctx        context.Context // ends when the node leaves
 	cancel     context.CancelFunc
@@ -51,6 +52,7 @@ type Mesh struct {
 	open        map[*wire.Link]bool           // all links that are not closed, those too that take no new calls
 	staticDials map[string]context.CancelFunc // addresses of Static where no node is known
 	draining    bool
+	moved       bool           // the place is another than that of the start
 	admitted    sync.WaitGroup // the connections between the admission of their peer and AddLink
 	ending      bool           // the links end
 
@@ -97,14 +99,15 @@ func (m *Mesh) Listen(ctx context.Context) error {
 	if err := m.listen(ctx); err != nil {
 		return err
 	}
-	m.info = m.ownInfo()
-	m.local = membership.NewCandidate(m.Member())
-	m.wire = m.config.wire(m.info.encode())
+	info := m.ownInfo()
+	m.info.Store(&info)
+	m.local.Store(membership.NewCandidate(m.config.Node, info.Place))
+	m.wire = m.config.wire(info.encode())
 	m.wire.Load = m.Load
 	m.wire.Refusals = m.forged
 	m.wire.Admit = m.admit
 	m.wire.Suspicion = m.host.Suspected
-	if err := m.wire.Validate(); err != nil {
+	if err := errors.Join(membership.CheckPlace(&info.Place), m.wire.Validate()); err != nil {
 		m.Leave(ctx)
 		return fmt.Errorf("the node cannot join: %w", err)
 	}
@@ -159,7 +162,7 @@ func (m *Mesh) Secret() secret.Secret { return m.transport.Secret }
 func (m *Mesh) Forged() uint64 { return m.forged.Count() }
 
 // Local counts the calls to this node itself, where it shares them with others.
-func (m *Mesh) Local() *membership.Candidate { return m.local }
+func (m *Mesh) Local() *membership.Candidate { return m.local.Load() }
 
 // A View holds the catalogs of the other nodes at one moment.
 func (m *Mesh) View() *membership.View { return m.registry.View() }
@@ -210,7 +213,7 @@ func (m *Mesh) chooseMembership() error {
 		m.static = membership.NewStatic(m.config.Members)
 		m.membership = m.static
 	default:
-		gossip, err := membership.NewGossip(gossipCarrier{m}, m.config.Seeds, membership.GossipConfig{Cluster: m.config.Cluster, Log: m.log})
+		gossip, err := membership.NewGossip(gossipCarrier{m}, m.seeds(), membership.GossipConfig{Cluster: m.config.Cluster, Log: m.log})
 		if err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ func (m *Mesh) pollMembers(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*followInterval)
 	defer cancel()
 	if m.anyPeer() == nil {
-		for _, seed := range m.config.Seeds {
+		for _, seed := range m.seeds() {
 			if m.dialSeed(ctx, seed) == nil {
 				return
 			}

@@ -51,7 +51,7 @@ func (m *Mesh) identify(ctx context.Context, addr string) bool {
 	if err != nil {
 		return false
 	}
-	m.static.Identified(addr, membership.Member{ID: with.Node, Addr: addr, Zone: info.Zone, Labels: info.Labels, Instance: info.Instance})
+	m.static.Identified(addr, membership.Member{ID: with.Node, Addr: addr, Instance: info.Instance})
 	return true
 }
 

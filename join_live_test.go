@@ -1,0 +1,38 @@
+package sabir_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
+)
+
+func TestZoneLabelsAndSeedsAreAllThatANodeThatRunsTakesOfJoin(t *testing.T) {
+	node := sabir.NewNode(sabir.Logger(quiet), sabir.Join("tcp://127.0.0.1:0", cluster.Zone("north")))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer node.Stop(t.Context())
+	for name, options := range map[string][]cluster.Option{
+		"an option of Join":       {cluster.Zone("south"), cluster.Name("other")},
+		"another option of Join":  {cluster.Zone("south"), cluster.ClientOnly()},
+		"a zone twice":            {cluster.Zone("south"), cluster.Zone("west")},
+		"a seed that is no URL":   {cluster.Zone("south"), cluster.Seeds("localhost")},
+		"a zone that is too long": {cluster.Zone(strings.Repeat("x", 5000))},
+	} {
+		if err := node.SetJoin(options...); !errors.Is(err, sabir.ErrBadOption) || node.Info().Zone != "north" {
+			t.Errorf("%s: %v, and the zone is %q", name, err, node.Info().Zone)
+		}
+	}
+	if err := node.SetJoin(); err != nil || node.Info().Zone != "" {
+		t.Errorf("what is left out is gone: %v, %q", err, node.Info().Zone)
+	}
+}
+
+func TestANodeInNoClusterHasNoPlaceInIt(t *testing.T) {
+	if err := sabir.NewNode().SetJoin(cluster.Zone("north")); !errors.Is(err, sabir.ErrNodeState) {
+		t.Error(err)
+	}
+}
