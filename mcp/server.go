@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/subrequest"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/auth"
 )
@@ -230,7 +231,11 @@ func (s *server) catchPanics(next sdk.MethodHandler) sdk.MethodHandler {
 			if returned {
 				return
 			}
-			s.site.Node.Log().Error("mcp panicked", "method", method, "panic", recover(), "stack", string(debug.Stack()))
+			attrs := []any{"method", method, "panic", recover(), "stack", string(debug.Stack())}
+			if r := s.callerOf(extraOf(req)); r != nil {
+				attrs = append(attrs, subrequest.NamedBy(r)...)
+			}
+			s.site.Node.Log().Error("mcp panicked", attrs...)
 			result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error; the node's log tells more"}
 		}()
 		result, err = next(ctx, method, req)
@@ -260,6 +265,13 @@ func knowCaller(ctx context.Context, _ string, _ *http.Request) (*sdkauth.TokenI
 	caller, _ := ctx.Value(callerKey{}).(*http.Request)
 	p, _ := auth.FromContext(caller.Context())
 	return &sdkauth.TokenInfo{UserID: p.Subject, Extra: map[string]any{requestNote: caller}}, nil
+}
+
+func extraOf(req sdk.Request) *sdk.RequestExtra {
+	if req == nil {
+		return nil
+	}
+	return req.GetExtra()
 }
 
 // callerOf is the client's request; nil for none.

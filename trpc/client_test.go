@@ -14,6 +14,8 @@ import (
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/typescript"
+	"github.com/sabir-go/sabir/web"
+	"github.com/sabir-go/sabir/web/auth"
 )
 
 // The client of tRPC, of the version in testdata/client/package.json, is compiled with the router that is written for the server, in strict mode, and
@@ -26,7 +28,9 @@ func TestTheClientOfTRPCCallsAServerByTheTypesOfItsRouter(t *testing.T) {
 	brokers.NodeModules(t, filepath.Join("testdata", "client"), dir)
 	later := sabir.NewService("orders", sabir.Version(2))
 	sabir.Handle(later, "get", func(_ context.Context, in byID) (order, error) { return order{ID: "v2-" + in.ID}, nil }, sabir.Route("GET", "/v2/orders/{id}"))
-	_, base := start(t, []*sabir.Service{orders(), later})
+	_, base := start(t, []*sabir.Service{orders(), later}, web.BodyLimit(64<<10))
+	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})
+	_, guarded := start(t, []*sabir.Service{orders()}, web.Auth(keys))
 	var described api.API
 	if err := json.Unmarshal([]byte(send(t, "GET", base+"/$api", "").body), &described); err != nil {
 		t.Fatal(err)
@@ -43,7 +47,7 @@ func TestTheClientOfTRPCCallsAServerByTheTypesOfItsRouter(t *testing.T) {
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, out, router.Bytes())
 	}
-	run := exec.CommandContext(t.Context(), node, "check.js", base+"/trpc")
+	run := exec.CommandContext(t.Context(), node, "check.js", base+"/trpc", guarded+"/trpc")
 	run.Dir, run.Stderr = dir, os.Stderr
 	out, err := run.Output()
 	if err != nil {

@@ -3,6 +3,7 @@ package trpc
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"github.com/sabir-go/sabir/internal/subrequest"
 )
@@ -79,6 +80,22 @@ func (s *shape) text() []byte {
 }
 
 // refuse answers a request of which no call can be made.
-func refuse(w http.ResponseWriter, s *shape) {
-	respond(w, s.Data.HTTPStatus, s.append(nil, false))
+func refuse(w http.ResponseWriter, s *shape) { respond(w, s.Data.HTTPStatus, s.inBothForms()) }
+
+// inBothForms is the error for a client of which nothing says whether it has the transformer superjson: one that has it reads the member "json", and
+// one that has none the others.
+func (s *shape) inBothForms() []byte {
+	text, err := json.Marshal(struct {
+		*shape
+		JSON *shape `json:"json"`
+	}{s, s})
+	if err != nil { // as in text
+		panic(err)
+	}
+	return slices.Concat([]byte(`{"error":`), text, []byte("}"))
+}
+
+// Refused is the answer to a request that filters or the authentication of the server have refused.
+func (*server) Refused(document []byte) []byte {
+	return shapeOf(subrequest.ReadProblem(document)).inBothForms()
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web"
+	"github.com/sabir-go/sabir/web/auth"
 )
 
 func TestAClientWithSuperjsonIsAnsweredInItsForm(t *testing.T) {
@@ -64,6 +66,49 @@ func TestWhatSuperjsonCarriesAndGoDoesNotReadIsRefusedWithTheRemedy(t *testing.T
 	// One object at two places is complete where no null stands for it.
 	if got := send(t, "POST", base+"orders.create", `{"json":{"id":"a"},"meta":{"referentialEqualities":{"id":["at"]}}}`); got.status != 200 {
 		t.Errorf("one object at two places: %d %s", got.status, got.body)
+	}
+}
+
+// Nothing says which form a client reads whose request is refused before its calls are read.
+func TestARequestThatIsRefusedAsAWholeIsAnsweredInBothForms(t *testing.T) {
+	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})
+	_, guarded := start(t, []*sabir.Service{orders()}, web.Auth(keys))
+	base := startOrders(t, web.BodyLimit(1<<10))
+	for about, test := range map[string]struct {
+		url, body string
+		status    int
+		code      string
+	}{
+		"not JSON":         {base + "orders.create", `{"id":`, 400, "BAD_REQUEST"},
+		"too large":        {base + "orders.create?batch=1", `{"0":"` + strings.Repeat("a", 2<<10) + `"}`, 413, "PAYLOAD_TOO_LARGE"},
+		"a caller's key":   {guarded + "/trpc/orders.create", `{"id":"a"}`, 401, "UNAUTHORIZED"},
+		"too many at once": {base + strings.Repeat("orders.list,", 100) + "orders.list?batch=1", "", 400, "BAD_REQUEST"},
+	} {
+		got := send(t, "POST", test.url, test.body)
+		type member struct {
+			Message string
+			Code    int
+			Data    struct {
+				Code       string
+				HTTPStatus int
+			}
+		}
+		var read struct {
+			Error struct {
+				member
+				JSON member
+			}
+		}
+		if err := json.Unmarshal([]byte(got.body), &read); err != nil || got.status != test.status || !strings.HasPrefix(got.header.Get("Content-Type"), "application/json") {
+			t.Errorf("%s: %d %v %s, %v", about, got.status, got.header, got.body, err)
+			continue
+		}
+		if one := read.Error.member; one != read.Error.JSON || one.Message == "" || one.Code == 0 || one.Data.Code != test.code || one.Data.HTTPStatus != test.status {
+			t.Errorf("%s: %s", about, got.body)
+		}
+	}
+	if got := send(t, "POST", guarded+"/trpc/orders.create", `{"id":"a"}`); got.header.Get("Www-Authenticate") == "" {
+		t.Errorf("the challenge is missing: %v", got.header)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -231,6 +232,32 @@ func TestANameWithoutVersionReachesTheHighestVersionOverHTTPToo(t *testing.T) {
 	for path, want := range map[string]string{"/users/get": "2", "/v1/users/get": "1", "/v2/users/get": "2"} {
 		if got := post(t, "http://"+node.HTTPAddr()+path, `{}`); got.body != want {
 			t.Errorf("%s answers %s, want %s", path, got.body, want)
+		}
+	}
+}
+
+func TestTheLineOfACallThatFailedNamesItsRequestAndTrace(t *testing.T) {
+	var log logBuffer
+	s := sabir.NewService("users")
+	sabir.Handle(s, "fail", func(context.Context, nothing) (int, error) { return 0, errors.New("the disk is gone") })
+	sabir.HandleStream(s, "stream", func(context.Context, *sabir.Stream[nothing, int]) error { return errors.New("the disk is gone") })
+	node := start(t, logTo(&log), sabir.Serve(s), sabir.HTTP(":0"))
+	for _, action := range []string{"fail", "stream"} {
+		r, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+node.HTTPAddr()+"/users/"+action, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("X-Request-Id", "r-"+action)
+		r.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, answer.Body)
+		answer.Body.Close()
+		if want := "request_id=r-" + action + " trace_id=0af7651916cd43dd8448eb211c80319c"; !strings.Contains(log.String(), want) {
+			t.Errorf("%s is not in the log: %s", want, log.String())
 		}
 	}
 }

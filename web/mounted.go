@@ -36,8 +36,9 @@ type mount struct {
 // authentication of the server; one that has a method Public() bool which returns true, such as a login page, runs before
 // the authentication and checks by itself. The context of other requests has the caller: see auth.FromContext.
 //
-// The handler may have two more methods. Challenge(*http.Request) string is the WWW-Authenticate of the answer 401 to a request that
-// the authentication has refused; "" leaves that of the authenticators. Stop(context.Context) error is called when the server stops,
+// The handler may have three more methods. Challenge(*http.Request) string is the WWW-Authenticate of the answer 401 to a request that
+// the authentication has refused; "" leaves that of the authenticators. Refused([]byte) []byte
+// is the body, as JSON, in the place of the problem document of a request that filters or the authentication have refused. Stop(context.Context) error is called when the server stops,
 // before it waits for the requests in flight: it ends those that would never end, and must return by the end of the context.
 func Mounted(prefix string, make func(Site) (http.Handler, error)) gateway.HTTPOption {
 	return func(c *gateway.HTTPConfig) { c.Options = append(c.Options, mount{prefix, make}) }

@@ -77,12 +77,14 @@ func (s *server) serveMounted(w http.ResponseWriter, r *http.Request, x *exchang
 				x.Answer.Set("WWW-Authenticate", challenge)
 			}
 		}
+		m.translate(x)
 		write(w, r, x)
 		return
 	}
 	s.headers(w, x)
 	a := &responseWriter{w: w}
 	r = r.WithContext(principal.Context(r.Context(), x))
+	r.Header.Set(requestIDHeader, x.ID) // for its lines in the log, and for the requests that it makes for the client
 	err := isolate.Do(func() error {
 		m.handler.ServeHTTP(a.writer(), r)
 		return nil
@@ -98,7 +100,15 @@ func (s *server) serveMounted(w http.ResponseWriter, r *http.Request, x *exchang
 		panic(http.ErrAbortHandler) // nothing else shows that this is not the whole of the answer
 	}
 	clear(w.Header()) // they were for another answer
+	m.translate(x)
 	write(w, r, x)
+}
+
+// translate puts a problem document into the form of the handler's protocol, where it has one.
+func (m *mounted) translate(x *exchange.Exchange) {
+	if h, ok := m.handler.(interface{ Refused(document []byte) []byte }); ok && x.Type == problemType {
+		x.Out, x.Type = h.Refused(x.Out), jsonType
+	}
 }
 
 // stopMounted stops the mounted handlers that have a method for that. It returns when they have, or the context has ended.

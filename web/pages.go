@@ -95,7 +95,7 @@ func (rc *requestContext) index() {
 func (rc *requestContext) describe() {
 	body, err := json.Append(nil, rc.api())
 	if err != nil {
-		rc.node.Log().Error("the description of the actions cannot be written as JSON", "request_id", rc.ID, "reason", err)
+		rc.node.Log().Error("the description of the actions cannot be written as JSON", rc.logged().attrs("reason", err)...)
 		rc.fail(sabir.NewError(sabir.CodeInternal, sabir.ErrBadOutput.Name, internalMessage(rc.ID)))
 		return
 	}

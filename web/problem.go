@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/bind"
 	"github.com/sabir-go/sabir/internal/isolate"
+	"github.com/sabir-go/sabir/internal/subrequest"
 )
 
 // problem is an error as an RFC 9457 document. The members after Detail are extensions from which Client rebuilds the error.
@@ -52,11 +53,11 @@ const retryAfter = time.Second
 // fail makes the response a problem document.
 func (rc *requestContext) fail(err error) {
 	rc.Keep()
-	if failed := rc.panicError(err, rc.ID); failed != nil {
+	if failed := rc.panicError(err, rc.logged()); failed != nil {
 		err = failed
 	}
 	p := newProblem(rc.located(err), rc.ID)
-	rc.Out = rc.appendProblem(rc.Out[:0], p)
+	rc.Out = rc.appendProblem(rc.Out[:0], p, rc.logged())
 	rc.Status, rc.Type = p.Status, problemType
 	if p.Retryable && (p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests) && !rc.Answer.Has("Retry-After") {
 		rc.Answer.Set("Retry-After", seconds(retryAfter))
@@ -66,7 +67,7 @@ func (rc *requestContext) fail(err error) {
 // panicError returns the public form of a panic, or of an ended goroutine, in code other than the server's: a filter, an
 // authenticator, a mounted handler, a method of a value. The details go to the log. It is nil for other errors, and for a panic
 // that package sabir has logged.
-func (s *server) panicError(err error, id string) *sabir.Error {
+func (s *server) panicError(err error, of logged) *sabir.Error {
 	if e, ok := err.(*sabir.Error); ok && e.Name == sabir.ErrPanic.Name {
 		return nil
 	}
@@ -74,8 +75,8 @@ func (s *server) panicError(err error, id string) *sabir.Error {
 	if !ok {
 		return nil
 	}
-	s.node.Log().Error("http panicked", "request_id", id, "error", err.Error(), "panic", detail, "stack", string(bytes.TrimSpace(stack)))
-	return &sabir.Error{Code: sabir.CodeInternal, Name: sabir.ErrPanic.Name, Message: internalMessage(id)}
+	s.node.Log().Error("http panicked", of.attrs("error", err.Error(), "panic", detail, "stack", string(bytes.TrimSpace(stack)))...)
+	return &sabir.Error{Code: sabir.CodeInternal, Name: sabir.ErrPanic.Name, Message: internalMessage(of.id)}
 }
 
 // located returns an error of a call or a filter as callers may see it, with the node where it happened.
@@ -97,7 +98,7 @@ func badParameters(faults bind.Errors) *sabir.Error {
 	return e.WithData(faults)
 }
 
-func (s *server) appendProblem(dst []byte, p problem) []byte {
+func (s *server) appendProblem(dst []byte, p problem, of logged) []byte {
 	data := p.Data
 	p.Data = nil
 	if data != nil {
@@ -108,8 +109,7 @@ func (s *server) appendProblem(dst []byte, p problem) []byte {
 		})
 		if err != nil {
 			detail, stack, _ := isolate.Panicked(err)
-			s.node.Log().Error("the data of an error cannot be written as JSON", "request_id", p.RequestID, "error", p.Name, "reason", err,
-				"panic", detail, "stack", string(stack))
+			s.node.Log().Error("the data of an error cannot be written as JSON", of.attrs("error", p.Name, "reason", err, "panic", detail, "stack", string(stack))...)
 		}
 	}
 	out, err := json.Append(dst, p)
@@ -130,8 +130,8 @@ func writeData(data any) (any, error) {
 
 // publicError returns a call's error as outsiders may see it. The author of an *Error meant it for callers. The texts of plain
 // Go errors and panics, other nodes and hidden actions were not meant for them: they go to the log.
-func (s *server) publicError(a *sabir.Action, id string, err error) *sabir.Error {
-	if failed := s.panicError(err, id); failed != nil {
+func (s *server) publicError(a *sabir.Action, of logged, err error) *sabir.Error {
+	if failed := s.panicError(err, of); failed != nil {
 		failed.Node = sabir.AsError(err).Node
 		return failed
 	}
@@ -139,7 +139,7 @@ func (s *server) publicError(a *sabir.Action, id string, err error) *sabir.Error
 	message, data := e.Message, e.Data
 	switch e.Name {
 	case sabir.ErrHandlerFailed.Name, sabir.ErrBadOutput.Name, sabir.ErrTooManyLevels.Name, sabir.ErrPanic.Name, sabir.ErrActionNotFound.Name: // the last is of a nested call
-		message, data = internalMessage(id), nil
+		message, data = internalMessage(of.id), nil
 	case sabir.ErrDeadlineExceeded.Name:
 		message = "the deadline passed before " + a.Name + " answered"
 	case sabir.ErrCanceled.Name:
@@ -152,7 +152,7 @@ func (s *server) publicError(a *sabir.Action, id string, err error) *sabir.Error
 		}
 	}
 	if message != e.Message {
-		s.logHidden(a, id, e)
+		s.logHidden(a, of, e)
 	}
 	return &sabir.Error{Code: e.Code, Name: e.Name, Message: message, Data: data, Retryable: e.Retryable, Node: e.Node}
 }
@@ -181,12 +181,21 @@ func internalMessage(id string) string {
 	return "internal error; the node's log tells more under request " + id
 }
 
+// logged is a request as lines of the log name it.
+type logged struct{ id, traceparent string }
+
+func (rc *requestContext) logged() logged { return logged{rc.ID, rc.Header.Get("Traceparent")} }
+
+func (of logged) attrs(more ...any) []any {
+	return append(subrequest.Named(of.id, of.traceparent), more...)
+}
+
 // logHidden logs what callers do not see. A panic of this node has been logged with its stack.
-func (s *server) logHidden(a *sabir.Action, id string, e *sabir.Error) {
+func (s *server) logHidden(a *sabir.Action, of logged, e *sabir.Error) {
 	if e.Stack() != nil {
 		return
 	}
-	attrs := []any{"request_id", id, "action", a.Name, slog.Group("error", "code", e.Code.String(), "name", e.Name, "message", e.Message)}
+	attrs := of.attrs("action", a.Name, slog.Group("error", "code", e.Code.String(), "name", e.Name, "message", e.Message))
 	if cause := e.Unwrap(); cause != nil && cause.Error() != e.Message {
 		attrs = append(attrs, "cause", cause.Error())
 	}

@@ -96,7 +96,7 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, v *requestContex
 
 // publicFailure is an error of a filter, or of the code of a protocol, as callers may see it.
 func (rc *requestContext) publicFailure(err error) *sabir.Error {
-	if failed := rc.panicError(err, rc.ID); failed != nil {
+	if failed := rc.panicError(err, rc.logged()); failed != nil {
 		err = failed
 	}
 	return rc.located(err)
@@ -105,7 +105,7 @@ func (rc *requestContext) publicFailure(err error) *sabir.Error {
 // protocolCall describes the call to the protocol.
 func (rc *requestContext) protocolCall(r *http.Request) (*protocol.Call, error) {
 	call := &protocol.Call{Action: rc.to.action, Body: rc.to.body, Until: rc.watchCredentials,
-		Public: func(err error) *sabir.Error { return rc.located(rc.publicError(rc.to.action, rc.ID, err)) }}
+		Public: func(err error) *sabir.Error { return rc.located(rc.publicError(rc.to.action, rc.logged(), err)) }}
 	in := &call.Inbound
 	var err error
 	if in.Metadata, err = metadata(rc.Exchange); err != nil {

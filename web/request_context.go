@@ -175,7 +175,7 @@ func (rc *requestContext) call() error {
 // came from.
 func (rc *requestContext) refused(err error) error {
 	rc.Keep() // logs may keep the id
-	e := rc.publicError(rc.to.action, rc.ID, err)
+	e := rc.publicError(rc.to.action, rc.logged(), err)
 	if rc.to.binder != nil {
 		e = rc.to.sources(e)
 	}

@@ -35,7 +35,7 @@ func (rc *requestContext) streamCall(r *http.Request) (call httpstream.Call, err
 		ctx = sabir.WithMetadata(ctx, key, value)
 	}
 	trusted := rc.Answer.Has("Access-Control-Allow-Origin")
-	call = httpstream.Call{Origin: func(string) bool { return trusted }, Action: rc.to.action, Context: principal.Context(ctx, rc.Exchange), Problem: rc.problemOf(rc.to.action, rc.ID), Until: rc.watchCredentials,
+	call = httpstream.Call{Origin: func(string) bool { return trusted }, Action: rc.to.action, Context: principal.Context(ctx, rc.Exchange), Problem: rc.problemOf(rc.to.action, rc.logged()), Until: rc.watchCredentials,
 		BytesOut: rc.to.get && rc.to.action.OutputsBytes()}
 	if rc.to.binder != nil && rc.to.get {
 		call.Input, err = rc.to.binder.Append(nil, rc.Exchange)
@@ -54,16 +54,16 @@ func (s *server) headers(w http.ResponseWriter, x *exchange.Exchange) {
 }
 
 // problemOf returns the function that makes a problem document of a stream's error.
-func (s *server) problemOf(a *sabir.Action, id string) func(err error) (int, []byte) {
+func (s *server) problemOf(a *sabir.Action, of logged) func(err error) (int, []byte) {
 	make := func(err error) (status int, document []byte) {
 		var e error = sabir.AsError(err)
 		if a != nil {
-			e = s.publicError(a, id, err)
-		} else if failed := s.panicError(err, id); failed != nil {
+			e = s.publicError(a, of, err)
+		} else if failed := s.panicError(err, of); failed != nil {
 			e = failed
 		}
-		p := newProblem(s.located(e), id)
-		return p.Status, s.appendProblem(nil, p)
+		p := newProblem(s.located(e), of.id)
+		return p.Status, s.appendProblem(nil, p, of)
 	}
 	return func(err error) (status int, document []byte) {
 		failed := isolate.Do(func() error {

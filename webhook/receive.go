@@ -16,6 +16,7 @@ import (
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/recent"
+	"github.com/sabir-go/sabir/internal/subrequest"
 	"github.com/sabir-go/sabir/web"
 )
 
@@ -112,7 +113,7 @@ func (h *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	for i := range events {
 		if err := h.take(r.Context(), &events[i]); err != nil {
-			refuse(w, err)
+			h.refuse(w, r, &events[i], err)
 			return
 		}
 	}
@@ -177,11 +178,13 @@ func (h *receiver) handle(ctx context.Context, e *Event) error {
 }
 
 // refuse answers with the status of an error. Only the text of a [sabir.Error] is meant for the sender.
-func refuse(w http.ResponseWriter, err error) {
+func (h *receiver) refuse(w http.ResponseWriter, r *http.Request, event *Event, err error) {
 	e := sabir.AsError(err)
 	message := "the event was not taken"
 	if e.Name != sabir.ErrHandlerFailed.Name && e.HTTPStatus() < 500 {
 		message = e.Message
+	} else {
+		h.site.Node.Log().Error("webhook: an event was not taken", append(subrequest.NamedBy(r), "event", event.Type, "event_id", event.ID, "error", e)...)
 	}
 	http.Error(w, message, e.HTTPStatus())
 }

@@ -1,9 +1,12 @@
 package webhook_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -185,6 +188,30 @@ func TestWhatComesIsPublishedOnAChannel(t *testing.T) {
 	}
 	if e := <-got; string(e.Data) != "\x00\x01\xfe\xff" || e.Extensions["myext"] != "true" || e.Extensions["count"] != "7" {
 		t.Errorf("%+v", e)
+	}
+}
+
+// The sender is not told what went wrong inside, so the log is.
+func TestAnEventThatCouldNotBeTakenIsInTheLogWithItsRequest(t *testing.T) {
+	var log bytes.Buffer
+	node := sabir.NewNode(sabir.NodeID("n1"), sabir.Logger(slog.New(slog.NewTextHandler(&log, nil))), sabir.HTTP(":0", webhook.Receive("/hooks", webhook.Receiver{
+		Take: func(context.Context, webhook.Event) error { return errors.New("the disk is gone") }})))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const body = `{"specversion":"1.0","id":"1","source":"/s","type":"any"}`
+	status, text := post(t, "POST", "http://"+node.HTTPAddr()+"/hooks", body,
+		header("Content-Type", structured, "X-Request-Id", "r-1", "Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"))
+	if err := node.Stop(t.Context()); err != nil { // after which nothing writes to the log
+		t.Fatal(err)
+	}
+	if status != 500 || strings.Contains(text, "disk") {
+		t.Errorf("%d %s", status, text)
+	}
+	for _, part := range []string{"request_id=r-1 trace_id=0af7651916cd43dd8448eb211c80319c event=any event_id=1", "the disk is gone"} {
+		if !strings.Contains(log.String(), part) {
+			t.Errorf("%q is not in the log: %s", part, log.String())
+		}
 	}
 }
 

@@ -267,6 +267,7 @@ var codePaths = map[string]codePath{
 	"trpc.plain":                                     {fixed: "which types superjson names for an input: the input itself stays as it is"},
 	"trpc.server.read":                               {fixed: "inputs of tRPC stay as they are: the values are read by the request that the server makes itself, over HTTP"},
 	"trpc.shape.text":                                {fixed: "errors that are JSON already"},
+	"trpc.shape.inBothForms":                         {fixed: "texts, and data that is JSON already"},
 	"trpc.superjsonOf":                               {fixed: "the wrapping of an input, which is taken off: the input itself stays as it is"},
 	"internal/schema.Properties.MarshalJSON":         {fixed: "schemas: Sabir's own types"},
 	"internal/schema.Types.MarshalJSON":              {fixed: "schemas: Sabir's own types"},

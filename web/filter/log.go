@@ -8,6 +8,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/sabir-go/sabir/internal/subrequest"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -74,6 +75,9 @@ func (l *accessLog) after(x *exchange.Exchange) {
 		attrs = append(attrs, slog.String("from", client.String()))
 	}
 	attrs = append(attrs, slog.String("request_id", x.ID))
+	if trace := subrequest.Trace(x.Header.Get("Traceparent")); trace != "" {
+		attrs = append(attrs, slog.String("trace_id", trace))
+	}
 	if action := actionOf(x); action != nil {
 		attrs = append(attrs, slog.String("action", action.Name))
 	}

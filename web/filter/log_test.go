@@ -45,6 +45,9 @@ func TestALineForEachAnswer(t *testing.T) {
 		{"a query", filter.Log{}, func(x *exchange.Exchange) { x.Query = "token=hunter2&page=3&hunter3" }, "level=INFO msg=http method=GET path=/users/7 query=\"token=…&page=…&=…\" status=200 bytes=2 duration_ms=20 from=192.0.2.1 request_id=r1\n"},
 		{"with the query", filter.Log{Query: true}, func(x *exchange.Exchange) { x.Query = "page=3" }, "level=INFO msg=http method=GET path=/users/7 query=\"page=3\" status=200 bytes=2 duration_ms=20 from=192.0.2.1 request_id=r1\n"},
 		{"an action", filter.Log{}, func(x *exchange.Exchange) { x.Route = cachedFor(t, time.Second) }, "level=INFO msg=http method=GET path=/users/7 status=200 bytes=2 duration_ms=20 from=192.0.2.1 request_id=r1 action=users.get\n"},
+		{"a trace", filter.Log{}, func(x *exchange.Exchange) {
+			x.Header.Add("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+		}, "level=INFO msg=http method=GET path=/users/7 status=200 bytes=2 duration_ms=20 from=192.0.2.1 request_id=r1 trace_id=0af7651916cd43dd8448eb211c80319c\n"},
 		{"a caller", filter.Log{Caller: true}, func(x *exchange.Exchange) { x.Principal = &auth.Principal{Subject: "ada"} }, "level=INFO msg=http method=GET path=/users/7 status=200 bytes=2 duration_ms=20 from=192.0.2.1 request_id=r1 caller=ada\n"},
 		{"behind a proxy", filter.Log{}, func(x *exchange.Exchange) {
 			x.Proxies = &exchange.Proxies{From: prefixes("192.0.2.1/32")}

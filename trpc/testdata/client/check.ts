@@ -6,7 +6,7 @@ import type { AppRouter } from "./router.js";
 
 declare const process: { argv: string[]; stdout: { write(text: string): void }; exit(code: number): never };
 
-const url = process.argv[2]!;
+const url = process.argv[2]!, guarded = process.argv[3]!; // the second lets nobody in without a key
 // The type of the router says that there is no transformer, so one is given against it.
 const plain = { url }, withSuperjson = { url, transformer: superjson as never };
 const links = (opts: typeof plain) => ({ single: httpLink(opts), post: httpLink({ ...opts, methodOverride: "POST" }), batch: httpBatchLink(opts), stream: httpBatchStreamLink(opts) });
@@ -40,6 +40,10 @@ for (const [opts, prefix] of [[plain, ""], [withSuperjson, "superjson-"]] as con
       client.orders.count.subscribe(input, { onData: (n) => values.push(n), onComplete: () => resolve("complete"), onError: (error) => resolve(failure(error)) });
     });
   result[name + "-subscription"] = [await subscribe({ n: 3 }), [...values], await subscribe({ n: -1 }), await subscribe({ n: 1000 })];
+  // Refused as a whole, before the server knows of a transformer.
+  const outside = createTRPCClient<AppRouter>({ links: [links({ ...opts, url: guarded })[kind as "single"]] });
+  const refused = await Promise.allSettled([client.orders.create.mutate({ id: "o-9", picture: "A".repeat(100_000) }), outside.orders.touch.mutate()]);
+  result[name + "-refused"] = refused.map((one) => (one.status === "fulfilled" ? one.value ?? null : failure(one.reason)));
   if (opts === plain) continue;
   // What the types of the router do not allow, but superjson carries.
   const at = new Date("2026-01-02T03:04:05Z");
