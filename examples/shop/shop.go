@@ -1,5 +1,5 @@
-// Package shop is a small application to try Sabir with and to copy from: a chandler's shop with six services that
-// call each other, emit events, publish to a durable channel and run processes. Its data is made up, the same at each start, and
+// Package shop is a small application to try Sabir with and to copy from: a chandler's shop with seven services that
+// call each other, emit events, publish to a durable channel, run processes and keep grains. Its data is made up, the same at each start, and
 // kept in memory.
 //
 // Each service is one file: its types, a constructor that declares what it offers, and its functions.
@@ -15,7 +15,7 @@ import (
 	"github.com/sabir-go/sabir/policy"
 )
 
-// Shop is the application: a node with the services users, stock, orders, mail, billing and delivery, or some of them.
+// Shop is the application: a node with the services users, stock, orders, mail, billing, delivery and loyalty, or some of them.
 type Shop struct {
 	*sabir.Node
 	System *actor.System // whose processes are the couriers
@@ -37,12 +37,12 @@ func New(options ...sabir.NodeOption) *Shop {
 func NewPart(part, of int, options ...sabir.NodeOption) *Shop {
 	shop := &Shop{System: actor.NewSystem(actor.Config{})}
 	var services []*sabir.Service
-	for i, service := range []func() *sabir.Service{newUsers, shop.openStock, shop.openOrders, shop.openMail, newBilling, shop.openDelivery} {
+	for i, service := range []func() *sabir.Service{newUsers, shop.openStock, shop.openOrders, shop.openMail, newBilling, shop.openDelivery, shop.openLoyalty} {
 		if of < 3 || (part+i)%3 != 0 {
 			services = append(services, service())
 		}
 	}
-	own := []sabir.NodeOption{sabir.Serve(sabir.NewModule("shop", services...)), shop.System.Option(), channel.Broker("mem://"), sabir.Serve(shop.breakers.Service())}
+	own := []sabir.NodeOption{sabir.Serve(sabir.NewModule("shop", services...)), shop.System.Option(), newGrains(shop.System).Option(), channel.Broker("mem://"), sabir.Serve(shop.breakers.Service())}
 	shop.Node = sabir.NewNode(append(own, options...)...)
 	return shop
 }
@@ -60,6 +60,8 @@ func (s *Shop) openMail() (service *sabir.Service) {
 func (s *Shop) openStock() *sabir.Service { return newStock(&s.breakers) }
 
 func (s *Shop) openDelivery() *sabir.Service { return newDelivery(s.System) }
+
+func (s *Shop) openLoyalty() *sabir.Service { return newLoyalty(s.System) }
 
 // Stats counts the shop's orders and mails since it was made.
 type Stats struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -67,6 +68,33 @@ func TestAnOrderTakesFromStockAndIsConfirmedByMail(t *testing.T) {
 	stop(t, app) // a queue is empty when its service has stopped
 	if stats := app.Stats(); stats != (shop.Stats{Orders: 1, Mails: 1}) {
 		t.Errorf("stats %+v, want one order and one mail", stats)
+	}
+}
+
+func TestEachCustomerCollectsPointsInAGrain(t *testing.T) {
+	app := open(t)
+	first := call[shop.Order](t, app, "orders.create", shop.CreateOrder{UserID: "u-1", Lines: rope(90)})
+	second := call[shop.Order](t, app, "orders.create", shop.CreateOrder{UserID: "u-1", Lines: rope(70)})
+	call[shop.Order](t, app, "orders.create", shop.CreateOrder{UserID: "u-2", Lines: rope(80)})
+	want := shop.Points{Orders: 2, Points: first.TotalCents/100 + second.TotalCents/100}
+	for call[shop.Points](t, app, "loyalty.get", shop.GetPoints{UserID: "u-1"}) != want {
+		runtime.Gosched() // its handler is queued
+		if t.Context().Err() != nil {
+			t.Fatal("the points do not come")
+		}
+	}
+	list := call[struct {
+		Grains []struct {
+			Kind string `json:"kind"`
+			Key  string `json:"key"`
+		} `json:"grains"`
+	}](t, app, "$grains.list", struct{}{})
+	keys := []string{}
+	for _, g := range list.Grains {
+		keys = append(keys, g.Kind+" "+g.Key)
+	}
+	if !slices.Contains(keys, "card u-1") {
+		t.Errorf("active are %v", keys)
 	}
 }
 
