@@ -25,7 +25,7 @@ import (
 // javaHost is this machine for programs of Java: of its usual addresses Dubbo dials others.
 const javaHost = "provider.test"
 
-// compileDepot compiles the interface of testdata/depot and the program of Java that offers and calls it, and returns where to.
+// compileDepot compiles the interfaces of testdata/depot and the programs of Java that offer and call them, and returns where to.
 func compileDepot(t *testing.T) (classes string) {
 	t.Helper()
 	classes = t.TempDir()
@@ -71,8 +71,13 @@ func jarOf(t *testing.T, classes string) string {
 // runDepot starts the program of Java, and returns the lines that it prints.
 func runDepot(t *testing.T, classes string, arguments ...string) *bufio.Scanner {
 	t.Helper()
+	return runJava(t, classes, "com.depot.Main", brokers.DubboJars, arguments...)
+}
+
+func runJava(t *testing.T, classes, class string, jars map[string]string, arguments ...string) *bufio.Scanner {
+	t.Helper()
 	all := []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Djava.net.preferIPv4Stack=true", "-Duser.timezone=UTC", "-Djdk.net.hosts.file=" + filepath.Join(classes, "hosts"),
-		"-cp", brokers.Jars(t, brokers.DubboJars) + string(os.PathListSeparator) + classes, "com.depot.Main"}
+		"-cp", brokers.Jars(t, jars) + string(os.PathListSeparator) + classes, class}
 	program := exec.Command(brokers.Program(t, "java", "default-jdk-headless"), append(all, arguments...)...)
 	log, err := os.Create(filepath.Join(t.TempDir(), "java.log"))
 	if err != nil {

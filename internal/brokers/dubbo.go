@@ -23,3 +23,17 @@ var DubboJars = map[string]string{
 	"com/google/protobuf/protobuf-java/3.25.8/protobuf-java-3.25.8.jar":                                          "72bdb32eb38cafb7dcd288262c29a34d57cba2e19101af9685155ba8c0a56008",
 	"org/yaml/snakeyaml/2.4/snakeyaml-2.4.jar":                                                                   "ef779af5d29a9dde8cc70ce0341f5c6f7735e23edff9685ceaa9d35359b7bb7f",
 }
+
+// DubboZooKeeperJars are those that such a program needs besides to use ZooKeeper.
+var DubboZooKeeperJars = map[string]string{
+	"org/apache/zookeeper/zookeeper/3.9.5/zookeeper-3.9.5.jar":                             "936d025db1a85f085edea25048c3f5b3de5fc29329c371a10925e3b78b0b38a0",
+	"org/apache/zookeeper/zookeeper-jute/3.9.5/zookeeper-jute-3.9.5.jar":                   "abcbc7f9d6c493daa118da6fa3061a201e2c521217526e8535adfb56b629e52a",
+	"org/apache/curator/curator-x-discovery/5.8.0/curator-x-discovery-5.8.0.jar":           "c7639d1cf71ce5692a5850cdd489d8def1b981b578147f40a86435f17f1ddebd",
+	"org/apache/curator/curator-recipes/5.8.0/curator-recipes-5.8.0.jar":                   "b9fe8008b3d0e03aa43965409655ef361a19323d99e72c84fa69506753157b92",
+	"org/apache/curator/curator-framework/5.8.0/curator-framework-5.8.0.jar":               "31cbd6ee22b7b5fe3db49023e568b5aeda569f62370cf4df9a8fb7f168d2dcce",
+	"org/apache/curator/curator-client/5.8.0/curator-client-5.8.0.jar":                     "41562acc6b2172a8bea5179dd649f73001fc883c1a86b625b56149b766bee660",
+	"org/slf4j/slf4j-api/2.0.13/slf4j-api-2.0.13.jar":                                      "e7c2a48e8515ba1f49fa637d57b4e2f590b3f5bd97407ac699c3aa5efb1204a9",
+	"com/fasterxml/jackson/core/jackson-databind/2.13.5/jackson-databind-2.13.5.jar":       "5fedb24b2356491815d18267f65da9a21dd67413345ad7795f221afa25c78984",
+	"com/fasterxml/jackson/core/jackson-core/2.13.5/jackson-core-2.13.5.jar":               "48f36a025311d0464ad8dda4512a20c79e279a9550f63f3179d731d94482474b",
+	"com/fasterxml/jackson/core/jackson-annotations/2.13.5/jackson-annotations-2.13.5.jar": "80aea8ed7232db5040ced4b3f982f29da95bb3d802343dbf6fd82ccd98c21c4f",
+}

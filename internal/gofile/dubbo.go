@@ -24,7 +24,8 @@ type DubboInterface struct {
 
 // dubboFile is the state of the generator while it writes the package of interfaces of Dubbo.
 type dubboFile struct {
-	classes javaclass.Classes
+	classes javaclass.Classes   // that could be read
+	faults  map[string]error    // why others could not
 	below   map[string][]string // classes by what they extend and implement
 	taken   map[string]bool
 	imports map[string]bool
@@ -47,13 +48,18 @@ func WriteDubbo(w io.Writer, classes javaclass.Classes, interfaces []DubboInterf
 	if !token.IsIdentifier(pkg) {
 		return 0, nil, fmt.Errorf("%q is no name of a Go package", pkg)
 	}
-	f := &dubboFile{classes: classes, below: make(map[string][]string), taken: make(map[string]bool), imports: make(map[string]bool),
+	f := &dubboFile{classes: make(javaclass.Classes, len(classes)), faults: make(map[string]error), below: make(map[string][]string), taken: make(map[string]bool), imports: make(map[string]bool),
 		names: make(map[string]string), errors: make(map[string]string), noted: make(map[string]bool)}
 	for _, name := range []string{"sabir", "dubbo", "hessian", "time", "big", "any", "init"} {
 		f.taken[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(classes)) {
 		c := classes[name]
+		if c.Fault != nil {
+			f.faults[name] = c.Fault
+			continue
+		}
+		f.classes[name] = c
 		f.below[c.Super.Name] = append(f.below[c.Super.Name], name)
 		for _, i := range c.Interfaces {
 			f.below[i.Name] = append(f.below[i.Name], name)
@@ -61,8 +67,8 @@ func WriteDubbo(w io.Writer, classes javaclass.Classes, interfaces []DubboInterf
 	}
 	list := make([]string, 0, len(interfaces))
 	for _, i := range interfaces {
-		if classes[i.Name] == nil || !classes[i.Name].Interface {
-			return 0, nil, fmt.Errorf("%s is no interface of what was read", i.Name)
+		if c := f.classes[i.Name]; c == nil || !c.Interface {
+			return 0, nil, cmp.Or(f.faults[i.Name], fmt.Errorf("%s is no interface of what was read", i.Name))
 		}
 		if err := f.service(i); err != nil {
 			return 0, nil, err
@@ -149,6 +155,9 @@ func (f *dubboFile) service(i DubboInterface) error {
 	list, err := f.methods(i.Name)
 	if err != nil {
 		return err
+	}
+	if f.classes[i.Name].Published {
+		f.note("%s was read from the definition in a registry, which says nothing of exceptions, of classes that others extend and of the arguments of generic classes", i.Name)
 	}
 	short := exported(simpleName(i.Name))
 	table := f.take(short)

@@ -106,6 +106,9 @@ func (f *dubboFile) declareEnum(c *javaclass.Class, name string) {
 	if len(c.Constants) == 0 {
 		return
 	}
+	if c.Published {
+		f.note("the constants of %s are texts by its toString, which need not be their names", c.Name)
+	}
 	f.printf("// The constants of %s.\nconst (\n", c.Name)
 	for _, constant := range c.Constants {
 		f.printf("%s %s = %q\n", f.take(name+constantName(constant)), name, constant)

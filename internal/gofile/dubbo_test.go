@@ -3,6 +3,7 @@ package gofile
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"io"
 	"maps"
 	"os"
@@ -89,6 +90,52 @@ func TestWhatGoCannotSayOfJavaIsANote(t *testing.T) {
 	}
 }
 
+func TestADefinitionOfARegistryIsAPackageWithNotes(t *testing.T) {
+	data, err := os.ReadFile("../javaclass/testdata/depot.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := make(javaclass.Classes)
+	if _, err := classes.ReadDefinition(data); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	_, notes, err := WriteDubbo(&out, classes, depotService, "depot")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{
+		`hessian.Register[ItemSize]("com.depot.api.Item$Size")`,
+		`dubbo.Method("take", dubbo.Parameters("java.lang.String", "int"))`,
+		`dubbo.Method("measure", dubbo.Parameters("com.depot.api.Item$Size"))`,
+		"[DepotServiceSortInput, map[Kind][]int32]", "Items []any `json:\"items\"`", `KindLarge Kind = "large"`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is missing in\n%s", want, out.String())
+		}
+	}
+	for _, want := range []string{"says nothing of exceptions", "the constants of com.depot.api.Kind are texts by its toString"} {
+		if !strings.Contains(strings.Join(notes, "\n"), want) {
+			t.Errorf("%q is without %q", notes, want)
+		}
+	}
+}
+
+func TestAClassThatCouldNotBeReadIsNamedWhereItIsNeeded(t *testing.T) {
+	broken := func(name string) *javaclass.Class {
+		return &javaclass.Class{Name: name, Fault: errors.New("it is no class file")}
+	}
+	text, notes := written(t, javaclass.Type{Name: "com.shop.Item"}, class("com.shop.Item", javaclass.Field{Name: "of", Type: javaclass.Type{Name: "com.shop.Broken"}}),
+		broken("com.shop.Broken"), broken("com.tool.Other"))
+	if all := strings.Join(notes, "\n"); !strings.Contains(text, "Of any ") || !strings.Contains(all, "com.shop.Broken is any, since it cannot be read (it is no class file)") || strings.Contains(all, "com.tool.Other") {
+		t.Errorf("%q\n%s", notes, text)
+	}
+	if _, _, err := WriteDubbo(io.Discard, javaclass.Classes{"com.shop.Shop": broken("com.shop.Shop")}, []DubboInterface{{Name: "com.shop.Shop", Service: "shop"}}, ""); err == nil || !strings.Contains(err.Error(), "no class file") {
+		t.Errorf("an interface that cannot be read: %v", err)
+	}
+}
+
 func TestClassesOfOneNameHaveNamesOfTheirOwn(t *testing.T) {
 	a := class("com.shop.Item", javaclass.Field{Name: "other", Type: javaclass.Type{Name: "com.stock.Item"}}, javaclass.Field{Name: "a_b", Type: javaclass.Type{Name: "int"}}, javaclass.Field{Name: "aB", Type: javaclass.Type{Name: "int"}})
 	text, _ := written(t, javaclass.Type{Name: "com.shop.Item"}, a, class("com.stock.Item"))
@@ -129,6 +176,24 @@ func FuzzWriteDubbo(f *testing.F) {
 			interfaces = append(interfaces[:1:1], DubboInterface{Name: c.Name, Service: "other"})
 		}
 		if _, _, err := WriteDubbo(new(bytes.Buffer), all, interfaces, ""); err != nil && !strings.Contains(err.Error(), "inherits from") && !strings.Contains(err.Error(), "is no interface") {
+			t.Error(err)
+		}
+	})
+}
+
+func FuzzWriteDefinition(f *testing.F) {
+	data, err := os.ReadFile("../javaclass/testdata/depot.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		classes := make(javaclass.Classes)
+		d, err := classes.ReadDefinition(data)
+		if err != nil {
+			return
+		}
+		if _, _, err := WriteDubbo(new(bytes.Buffer), classes, []DubboInterface{{Name: d.Interface, Service: "other", Version: d.Version, Group: d.Group}}, ""); err != nil && !strings.Contains(err.Error(), "is no interface") {
 			t.Error(err)
 		}
 	})

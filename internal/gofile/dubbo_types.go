@@ -158,7 +158,7 @@ func (f *dubboFile) lineage(name string, given map[string]javaclass.Type, visit 
 		c := f.classes[name]
 		if c == nil {
 			if name != "" && !strings.HasPrefix(name, "java.") {
-				f.note("%s was not in what was read, so what is inherited from it is missing", name)
+				f.note("%s %s, so what is inherited from it is missing", name, f.whyMissing(name))
 			}
 			return nil
 		}
@@ -185,6 +185,14 @@ func (f *dubboFile) lineage(name string, given map[string]javaclass.Type, visit 
 		return nil
 	}
 	return walk(name, given)
+}
+
+// whyMissing says why a class is not there.
+func (f *dubboFile) whyMissing(class string) string {
+	if fault := f.faults[class]; fault != nil {
+		return fmt.Sprintf("cannot be read (%v)", fault)
+	}
+	return "was not in what was read"
 }
 
 // value is the type of a value that is never null.
@@ -284,7 +292,7 @@ func (f *dubboFile) classOf(t javaclass.Type) string {
 		f.note("%s is any, since Hessian has no form for it that is known here", t.Name)
 		return "any"
 	case c == nil && !f.throwable(t.Name):
-		f.note("%s is any, since it was not in what was read", t.Name)
+		f.note("%s is any, since it %s", t.Name, f.whyMissing(t.Name))
 		return "any"
 	case f.throwable(t.Name):
 		f.use("hessian.")

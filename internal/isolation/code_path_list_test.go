@@ -164,6 +164,8 @@ var codePaths = map[string]codePath{
 	"bridge/micro.peer.sendGRPC":                     {entryPoints: []string{"answer of a call through a client"}},
 	"cmd/sabir.moleculerPackage":                     {fixed: "packets: Sabir's own types"},
 	"internal/fastestvalidator.Schema":               {fixed: "what JSON holds, without methods"},
+	"internal/javaclass.Classes.ReadDefinition":      {fixed: "a definition: Sabir's own types"},
+	"internal/javaclass.publishedType.class":         {fixed: "a definition: Sabir's own types"},
 	"bridge/moleculer.Describe":                      {fixed: "packets: Sabir's own types"},
 	"bridge/moleculer.Headers":                       {fixed: "what JSON holds, without methods"},
 	"bridge/moleculer.Meta.Map":                      {fixed: "what JSON holds, without methods"},

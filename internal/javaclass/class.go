@@ -35,6 +35,9 @@ type Class struct {
 	Abstract   bool
 	Enum       bool
 	Library    bool // it comes from a jar within a jar
+	Published  bool // it comes from a definition, which says less; see ReadDefinition
+
+	Fault error // why it cannot be read; then it has no more than a name
 }
 
 // Parameter is a parameter of a generic class.

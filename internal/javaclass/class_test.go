@@ -4,8 +4,6 @@ import (
 	"archive/zip"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -59,23 +57,6 @@ func TestWhatIsNoClassIsRefused(t *testing.T) {
 		if c, err := Parse([]byte(data)); err == nil {
 			t.Errorf("%s is %+v", name, c)
 		}
-	}
-	file := filepath.Join(t.TempDir(), "a.jar")
-	out, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	jar := zip.NewWriter(out)
-	large, err := jar.Create("Large.class")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := large.Write(make([]byte, maxClass+1)); err != nil || jar.Close() != nil {
-		t.Fatal(err)
-	}
-	if err := make(Classes).ReadJar(file); err == nil || !strings.Contains(err.Error(), "Large.class") || !strings.Contains(err.Error(), "larger than") {
-		t.Errorf("a class of more than %d bytes: %v", maxClass, err)
 	}
 }
 

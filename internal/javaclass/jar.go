@@ -3,6 +3,7 @@ package javaclass
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -22,6 +23,7 @@ type Classes map[string]*Class
 
 // ReadJar adds the classes of a jar. Where one is there already, that one stays, as it does on Java's path of classes. Of a jar of Spring Boot,
 // or of a .war, the classes are those of the program and then those of its libraries, which are jars within; in these no further jars are read.
+// A class that cannot be read is there with its Fault.
 func (c Classes) ReadJar(file string) error {
 	jar, err := zip.OpenReader(file)
 	if err != nil {
@@ -62,12 +64,19 @@ func (r *jarReader) readClasses(jar *zip.Reader, file string) error {
 			continue
 		}
 		data, err := r.read(f, maxClass)
+		if errors.Is(err, errAllRead) {
+			return fmt.Errorf("%.200q of %s: %w", f.Name, file, err)
+		}
 		var class *Class
 		if err == nil {
 			class, err = Parse(data)
 		}
 		if err != nil {
-			return fmt.Errorf("%.200q of %s: %w", f.Name, file, err)
+			name := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(f.Name, "BOOT-INF/classes/"), "WEB-INF/classes/"), ".class")
+			if !isName(name, "/$") {
+				continue // nothing refers to it
+			}
+			class = &Class{Name: dotted(name), Fault: fmt.Errorf("%.200q of %s: %w", f.Name, file, err)}
 		}
 		if class.Library = r.library; r.classes[class.Name] == nil {
 			r.classes[class.Name] = class
@@ -94,14 +103,16 @@ func (r *jarReader) read(f *zip.File, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer in.Close()
-	limit := min(r.left, most)
-	data, err := io.ReadAll(io.LimitReader(in, limit+1))
-	if err != nil {
-		return nil, err
+	data, err := io.ReadAll(io.LimitReader(in, min(r.left, most)+1))
+	if r.left -= int64(len(data)); r.left < 0 {
+		r.left = 0
+		return nil, errAllRead
 	}
-	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("it is larger than the %d bytes that are read of one, or of what is left of %d for all", most, maxBytes)
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("it is larger than the %d bytes that are read of one", most)
 	}
-	r.left -= int64(len(data))
-	return data, nil
+	return data, err
 }
+
+// errAllRead ends what would read more than the bound for all.
+var errAllRead = fmt.Errorf("it is larger than what is left of the %d bytes that are read of all", maxBytes)

@@ -88,6 +88,20 @@ func TestJarsWithinLibrariesAreNotRead(t *testing.T) {
 	}
 }
 
+func TestAClassThatCannotBeReadIsThereWithItsFault(t *testing.T) {
+	item := classOfDepot(t, "com/depot/api/Item.class")
+	library := zipOf(t, "com/shop/Large.class", make([]byte, maxClass+1), "com/depot/api/Item.class", item)
+	classes, err := readJar(t, zipOf(t, "BOOT-INF/classes/com/shop/Cut.class", item[:100], "BOOT-INF/lib/a.jar", library, "of a tool.class", []byte("text")))
+	if err != nil || len(classes) != 3 || classes["com.depot.api.Item"].Fault != nil {
+		t.Fatalf("%d classes, %v", len(classes), err)
+	}
+	for name, want := range map[string]string{"com.shop.Cut": `"BOOT-INF/classes/com/shop/Cut.class" of `, "com.shop.Large": "larger than"} {
+		if fault := classes[name].Fault; fault == nil || !strings.Contains(fault.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, fault, want)
+		}
+	}
+}
+
 func TestALibraryThatIsNoJarOrTooLargeIsRefused(t *testing.T) {
 	if _, err := readJar(t, zipOf(t, "BOOT-INF/lib/broken.jar", []byte("text"))); err == nil || !strings.Contains(err.Error(), "broken.jar") || !strings.Contains(err.Error(), "cannot be read as a jar") {
 		t.Errorf("a text as a library: %v", err)
@@ -100,6 +114,14 @@ func TestALibraryThatIsNoJarOrTooLargeIsRefused(t *testing.T) {
 	}
 	if err := r.readNested(z.File[0]); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("a library of more than is left: %v", err)
+	}
+	r = jarReader{classes: make(Classes), files: 10, left: 100}
+	faulty := zipOf(t, "A.class", make([]byte, 60), "B.class", make([]byte, 60))
+	if z, err = zip.NewReader(bytes.NewReader(faulty), int64(len(faulty))); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.readClasses(z, "a.jar"); err == nil || !strings.Contains(err.Error(), "B.class") {
+		t.Errorf("classes that cannot be read, of more than is left: %v", err)
 	}
 	if r = (jarReader{classes: make(Classes), files: 0, left: maxBytes}); r.readClasses(z, "a.jar") == nil {
 		t.Error("more files than are read are not refused")
