@@ -113,7 +113,7 @@ func TestBadRequestsAreRefusedWithAStatus(t *testing.T) {
 		"params that are a list":             {"POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}`, in(), 200, -32602},
 		"no name of a tool":                  {"POST", strings.Replace(body, `"name":"orders_get",`, "", 1), as(), 400, 0},
 		"an unknown tool":                    {"POST", strings.Replace(body, "orders_get", "orders_no", 1), as("Mcp-Name", "orders_no"), 400, -32602},
-		"compressed":                         {"POST", "\x1f\x8b\x08\x00\x00", as("Content-Encoding", "gzip"), 400, 0},
+		"compressed":                         {"POST", "\x1f\x8b\x08\x00\x00", as("Content-Encoding", "gzip"), 415, 0},
 		"a batch of a revision without them": {"POST", `[` + body + `]`, as(), 400, 0},
 		"a page of another site":             {"POST", body, as("Origin", "https://evil.example"), 403, 0},
 		"a page of another site, session":    {"POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, in("Origin", "https://evil.example"), 403, 0},

@@ -177,6 +177,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // read reads the body, within the limit of the server.
 func (s *server) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	if subrequest.Encoded(r.Header) {
+		http.Error(w, subrequest.Compressed, http.StatusUnsupportedMediaType)
+		return nil, false
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.site.Body))
 	if _, over := errors.AsType[*http.MaxBytesError](err); over {
 		http.Error(w, "the body is larger than the limit of the server", http.StatusRequestEntityTooLarge)

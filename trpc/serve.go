@@ -10,6 +10,7 @@ import (
 
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/subrequest"
 	"github.com/sabir-go/sabir/web"
 )
 
@@ -67,6 +68,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // body reads the input of a request with POST.
 func (s *server) body(w http.ResponseWriter, r *http.Request) ([]byte, *shape) {
+	if subrequest.Encoded(r.Header) {
+		return nil, failure(http.StatusUnsupportedMediaType, "UnsupportedMediaType", subrequest.Compressed)
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.site.Body))
 	if _, over := errors.AsType[*http.MaxBytesError](err); over {
 		return nil, failure(http.StatusRequestEntityTooLarge, "InputTooLarge", "the body is larger than the limit of the server")

@@ -87,6 +87,10 @@ func (h *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "events come with POST", http.StatusMethodNotAllowed)
 		return
 	}
+	if subrequest.Encoded(r.Header) {
+		http.Error(w, subrequest.Compressed, http.StatusUnsupportedMediaType)
+		return
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.site.Body))
 	if err != nil {
 		status := http.StatusBadRequest
