@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -75,5 +76,33 @@ func TestACallerThatGoesIsNoFailureInTheLog(t *testing.T) {
 	}
 	if text := log.text.String(); strings.Contains(text, "level=ERROR") {
 		t.Error(text)
+	}
+}
+
+func TestTheLineOfACallThatFailedNamesItsRequestAndTrace(t *testing.T) {
+	s := sabir.NewService("disk", sabir.Use(rpc.Package("test.v1")))
+	sabir.Handle(s, "fail", func(context.Context, sabir.Empty) (sabir.Empty, error) {
+		return sabir.Empty{}, errors.New("the disk is gone")
+	})
+	log := &lines{}
+	node := sabir.NewNode(sabir.Serve(s), sabir.HTTP("127.0.0.1:0", rpc.Serve()), sabir.Logger(slog.New(slog.NewTextHandler(log, nil))))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	each(t, func(t *testing.T, d dialect) {
+		request := connect.NewRequest(&sabir.Empty{})
+		request.Header().Set("X-Request-Id", "r-"+t.Name())
+		request.Header().Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+		options := append([]connect.ClientOption{connect.WithCodec(structs{})}, d.options...)
+		if _, err := connect.NewClient[sabir.Empty, sabir.Empty](client(t, d.http1), "http://"+node.HTTPAddr()+"/test.v1.Disk/Fail", options...).CallUnary(t.Context(), request); err == nil {
+			t.Error("the call has an answer")
+		}
+	})
+	if err := node.Stop(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	text := log.text.String()
+	if failed := strings.Count(text, "level=ERROR"); failed == 0 || strings.Count(text, "request_id=r-") != failed || strings.Count(text, " trace_id=0af7651916cd43dd8448eb211c80319c ") != failed {
+		t.Errorf("%d lines, of which not all name their request: %s", failed, text)
 	}
 }

@@ -2,13 +2,17 @@ package trpc_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/trpc"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/filter"
@@ -251,4 +255,25 @@ func FuzzRequests(f *testing.F) {
 			t.Errorf("%s %s %q: %d %s", method, address, body, got.status, got.body)
 		}
 	})
+}
+
+// Without an id of the client's, the calls of one request have the id of its answer.
+func TestTheLineOfACallThatFailedNamesItsRequestAndTrace(t *testing.T) {
+	var log bytes.Buffer
+	s := sabir.NewService("disk")
+	sabir.Handle(s, "fail", func(context.Context, sabir.Empty) (sabir.Empty, error) {
+		return sabir.Empty{}, errors.New("the disk is gone")
+	})
+	node := sabir.NewNode(sabir.Serve(s), sabir.Logger(slog.New(slog.NewTextHandler(&log, nil))), sabir.HTTP("127.0.0.1:0", trpc.At("/trpc")))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := send(t, "POST", "http://"+node.HTTPAddr()+"/trpc/disk.fail,disk.fail?batch=1", "{}", "Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	if err := node.Stop(context.Background()); err != nil { // after which nothing writes to the log
+		t.Fatal(err)
+	}
+	id := got.header.Get("X-Request-Id")
+	if want := "request_id=" + id + " trace_id=0af7651916cd43dd8448eb211c80319c "; id == "" || strings.Count(log.String(), want) != 2 {
+		t.Errorf("%q is not twice in the log: %s", want, log.String())
+	}
 }
