@@ -33,6 +33,45 @@ func TestANewServiceBuildsAndPassesItsTestWithoutNetwork(t *testing.T) {
 	}
 }
 
+func TestNewOfAProgramBuiltWithTrimpathFindsTheSourceAboveItsFileOrSaysWhatToDo(t *testing.T) {
+	brokers.Slow(t) // it builds a program
+	checkout, elsewhere := t.TempDir(), t.TempDir()
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(checkout, name), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	inside, outside := filepath.Join(checkout, "bin", "sabir"), filepath.Join(elsewhere, "sabir")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", inside, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := os.Rename(inside, outside); err != nil {
+		t.Fatal(err)
+	}
+	run := func(program string) (string, error) {
+		command := exec.CommandContext(t.Context(), program, "new", "greeter", "--deploy")
+		command.Dir = t.TempDir()
+		out, err := command.CombinedOutput()
+		return string(out), err
+	}
+	out, err := run(outside)
+	for _, want := range []string{"-trimpath", "--sabir DIR", "go install github.com/sabir-go/sabir/cmd/sabir@latest"} {
+		if err == nil || !strings.Contains(out, want) {
+			t.Errorf("outside of a checkout: %v, and %q is not in:\n%s", err, want, out)
+		}
+	}
+	if err := os.Rename(outside, inside); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(inside); err != nil {
+		t.Errorf("inside of a checkout: %v\n%s", err, out)
+	}
+}
+
 func TestNewOverwritesNothing(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

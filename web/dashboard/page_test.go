@@ -22,6 +22,15 @@ import (
 	"github.com/sabir-go/sabir/internal/brokers"
 )
 
+// hiddenEdges lists the edges of the map whose middle is behind a service.
+const hiddenEdges = `[...document.querySelectorAll('.edge')].flatMap(e => {
+	const middle = e.getPointAtLength(e.getTotalLength() / 2);
+	return [...document.querySelectorAll('g.service')].filter(g => {
+		const at = g.transform.baseVal[0].matrix, box = g.querySelector('rect').getBBox();
+		return Math.abs(middle.x - at.e) < box.width / 2 && Math.abs(middle.y - at.f) < box.height / 2;
+	}).map(g => e.textContent + ' passes behind ' + g.textContent);
+})`
+
 // TestThePageInABrowser looks at all views of a cluster of three nodes with Chromium, and uses them.
 func TestThePageInABrowser(t *testing.T) {
 	w := openWorld(t)
@@ -70,6 +79,16 @@ func TestThePageInABrowser(t *testing.T) {
 				}
 			})
 		}
+	}
+	for _, width := range []int64{390, 1280} {
+		b.Part(t, fmt.Sprintf("on the map no call passes behind a service that it does not reach, at %d", width), func(t *testing.T) {
+			b.Size(width, 900)
+			b.view("map")
+			b.Until(`[...document.querySelectorAll('.edge title')].some(e => e.textContent.startsWith('orders → users'))`)
+			for _, hidden := range evaluate[[]string](b, hiddenEdges) {
+				t.Error(hidden)
+			}
+		})
 	}
 	b.Size(1280, 900)
 	b.dark(false)

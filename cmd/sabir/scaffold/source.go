@@ -31,8 +31,9 @@ type Source struct {
 func (s Source) Released() bool { return s.Dir == "" }
 
 // ErrNoSource is returned by Find for a development build whose source is not at hand.
-var ErrNoSource = errors.New("this sabir is a development build, so a new module needs Sabir's source, which was not found: " +
-	"name a checkout with --sabir DIR, or install a release with go install " + sabirModule + "/cmd/sabir@latest")
+var ErrNoSource = errors.New("this sabir is a development build, so a new module needs Sabir's source, which was found neither above the working " +
+	"directory nor above the program; built with -trimpath it does not know where it came from. Run it in a checkout of " + sabirModule + ", name one with --sabir DIR, " +
+	"or install a release with go install " + sabirModule + "/cmd/sabir@latest")
 
 var errNoGo = errors.New("there is no go command in the PATH: install Go from https://go.dev/dl")
 
@@ -50,7 +51,7 @@ func ModuleIn(info *debug.BuildInfo) debug.Module {
 }
 
 // Find finds the Sabir that a new module should use: the directory, if one is given; the version of this program, if it
-// was built from a download; else the source that the working directory or this program belongs to.
+// was built from a download; else the source that the working directory, this program's code or its file belongs to.
 func Find(ctx context.Context, dir string) (Source, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return Source{}, errNoGo
@@ -67,8 +68,12 @@ func Find(ctx context.Context, dir string) (Source, error) {
 			return Source{Version: m.Version}, nil
 		}
 	}
-	_, self, _, _ := runtime.Caller(0)
-	for _, start := range []string{".", filepath.Dir(self)} {
+	_, self, _, _ := runtime.Caller(0) // no path of this machine where the program was built with -trimpath
+	starts := []string{".", filepath.Dir(self)}
+	if program, err := os.Executable(); err == nil {
+		starts = append(starts, filepath.Dir(program))
+	}
+	for _, start := range starts {
 		if root, ok := rootAbove(ctx, start); ok {
 			return fromDir(ctx, root)
 		}

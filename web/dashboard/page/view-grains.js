@@ -12,7 +12,7 @@ export function grains() {
   const stop = new AbortController();
   let answer = null, asked = 0;
   const wrong = h('p', { class: 'wrong', role: 'alert' }), note = h('p', { class: 'lead' }), more = h('p', { class: 'muted pad-text' });
-  const kinds = h('select', { 'aria-label': 'Kind', onchange: () => { kept.kind = kinds.value; ask(); } });
+  const kinds = h('select', { 'aria-label': 'Kind', hidden: true, onchange: () => { kept.kind = kinds.value; ask(); } });
   const list = table({
     caption: 'Active grains', key: g => g.node + ' ' + g.kind + ' ' + g.key, sort: { key: 'key' },
     empty: () => !answer?.some(n => n.answer) ? empty('No grains', h('span', {}, 'No node serves any. Give one a kind: ', code('grain.New(system, grain.Serve(kind), …)'), '.')) :

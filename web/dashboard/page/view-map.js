@@ -38,20 +38,29 @@ function picture() {
     const places = new Map();
     kept.forEach((list, i) => list.forEach((n, j) => {
       const along = (i + 0.5) / kept.length, across = (j + 0.5) / list.length;
-      places.set(n, down ? { x: width * across, y: height * along } : { x: width * along, y: height * across });
+      places.set(n, down ? { layer: i, x: width * across, y: height * along } : { layer: i, x: width * along, y: height * across });
     }));
+    // detour is how far an edge bends so that it passes beside a service between its ends, not behind it. A curve comes to 3/4 of that.
+    const detour = (a, b) => {
+      const half = (down ? wide : high) / 2, side = down ? 'x' : 'y';
+      for (let l = a.layer + 1; l < b.layer; l++) {
+        const at = a[side] + (b[side] - a[side]) * (l - a.layer) / (b.layer - a.layer);
+        if (kept[l].some(n => Math.abs(places.get(n)[side] - at) < half + 4)) return Math.min((down ? width : height) / kept[l].length / 2, half + 14) / 0.75;
+      }
+      return 0;
+    };
     const top = Math.max(...edges.map(e => e.count)), parts = [], labels = [];
     for (const e of edges) {
       const a = places.get(e.from), b = places.get(e.to);
       if (!a || !b || e.from === e.to) continue;
-      const back = down ? b.y <= a.y : b.x <= a.x, bend = back ? 60 : 0;
+      const back = down ? b.y <= a.y : b.x <= a.x, bend = back ? 60 : detour(a, b);
       const from = down ? { x: a.x, y: a.y + high / 2 * (back ? -1 : 1) } : { x: a.x + wide / 2 * (back ? -1 : 1), y: a.y };
       const to = down ? { x: b.x, y: b.y - high / 2 * (back ? -1 : 1) } : { x: b.x - wide / 2 * (back ? -1 : 1), y: b.y };
-      const mid = { x: (from.x + to.x) / 2 + (down ? bend : 0), y: (from.y + to.y) / 2 + (down ? 0 : bend) };
+      const mid = { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 };
       const path = down ? `M${from.x} ${from.y} C${from.x + bend} ${mid.y} ${to.x + bend} ${mid.y} ${to.x} ${to.y}` : `M${from.x} ${from.y} C${mid.x} ${from.y + bend} ${mid.x} ${to.y + bend} ${to.x} ${to.y}`;
       parts.push(s('path', { class: 'edge' + (e.events ? ' events' : '') + (e.failed ? ' bad' : ''), d: path, 'stroke-width': (1.2 + 3.5 * e.count / top).toFixed(1) },
         s('title', { text: `${e.from} → ${e.to}: ${e.count} ${e.events ? 'events' : 'calls'}, ${e.failed} failed, ${span(e.took)} on average` })));
-      if (!down) labels.push(s('text', { class: 'axis', x: mid.x, y: mid.y - 5 + bend / 3, 'text-anchor': 'middle', text: count(e.count) }));
+      if (!down) labels.push(s('text', { class: 'axis', x: mid.x, y: mid.y + (bend ? 0.75 * bend + 15 : -5), 'text-anchor': 'middle', text: count(e.count) }));
     }
     for (const [n, p] of places) {
       const fits = Math.floor(wide / (down ? 6.4 : 8)), short = n.length > fits ? n.slice(0, Math.max(3, fits - 1)) + '…' : n;
