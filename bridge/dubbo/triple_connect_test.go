@@ -20,9 +20,11 @@ type pair struct{ A, B int64 }
 
 type total struct{ Sum int64 }
 
-// adding starts a node that offers com.shop.Adder, whose values are messages of Protocol Buffers.
-func adding(t *testing.T) (address string) {
+// adding starts a node that offers com.shop.Adder, whose values are messages of Protocol Buffers. Its method wait ends with the time limit of its
+// caller, and then sends that to limits.
+func adding(t *testing.T) (address string, limits chan bool) {
 	t.Helper()
+	limits = make(chan bool, 2)
 	s := sabir.NewService("adder")
 	sabir.Handle(s, "add", func(ctx context.Context, in pair) (total, error) {
 		if in.A == 0 {
@@ -60,18 +62,25 @@ func adding(t *testing.T) (address string) {
 			}
 		}
 	})
+	sabir.Handle(s, "wait", func(ctx context.Context, _ pair) (total, error) {
+		_, limited := ctx.Deadline()
+		<-ctx.Done()
+		limits <- limited
+		return total{}, ctx.Err()
+	})
 	sabir.Handle(s, "plain", func(context.Context, sabir.Empty) (string, error) { return "", nil })
 	address = freeAddress(t)
 	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("tri://"+address, dubbo.Interface("com.shop.Adder", "adder", dubbo.Version("1.0.0"), dubbo.Protobuf()),
 		dubbo.Interface("com.shop.Plain", "adder", dubbo.Version("1.0.0")))))
-	return address
+	return address, limits
 }
 
 func TestDubbosClientForJavaScriptCallsANode(t *testing.T) {
 	brokers.Long(t)
 	dir := filepath.Join(t.TempDir(), "nodejs")
 	brokers.NodeModules(t, "testdata/nodejs", dir)
-	command := exec.CommandContext(t.Context(), brokers.Program(t, "node", "nodejs"), "client.mjs", "http://"+adding(t))
+	address, limits := adding(t)
+	command := exec.CommandContext(t.Context(), brokers.Program(t, "node", "nodejs"), "client.mjs", "http://"+address)
 	command.Dir, command.Stderr = dir, t.Output()
 	out, err := command.Output()
 	if err != nil {
@@ -84,16 +93,22 @@ func TestDubbosClientForJavaScriptCallsANode(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"add 2": "42", "add 1.1": "42", "count 2": "1 2 3", "count 1.1": "1 2 3", "totals 2": "3 7",
+		"late 2": "DubboError 4", "late 1.1": "DubboError 4",
 		"fail 2": "DubboError 3 a is 0", "fail 1.1": "DubboError 3 a is 0", "fail later 2": "DubboError 11 a is below 0", "fail later 1.1": "DubboError 11 a is below 0",
 	} {
 		if got[name] != want {
 			t.Errorf("%s: JavaScript has %q, want %q", name, got[name], want)
 		}
 	}
+	for range 2 {
+		if limited := <-limits; !limited {
+			t.Error("a call with a time limit has none at the handler")
+		}
+	}
 }
 
 func TestConnectsProtocolIsAnswered(t *testing.T) {
-	address := adding(t)
+	address, _ := adding(t)
 	end := func(text string) string {
 		return string(binary.BigEndian.AppendUint32([]byte{2}, uint32(len(text)))) + text
 	}

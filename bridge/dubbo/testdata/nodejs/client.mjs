@@ -13,6 +13,7 @@ const Adder = {
   methods: {
     add: { name: "Add", I: Pair, O: Sum, kind: MethodKind.Unary },
     count: { name: "Count", I: Pair, O: Sum, kind: MethodKind.ServerStreaming },
+    wait: { name: "Wait", I: Pair, O: Sum, kind: MethodKind.Unary },
     totals: { name: "Totals", I: Pair, O: Sum, kind: MethodKind.BiDiStreaming },
   },
 };
@@ -44,6 +45,8 @@ for (const httpVersion of ["2", "1.1"]) {
   const client = createPromiseClient(Adder, createDubboTransport({ baseUrl: process.argv[2], httpVersion }), { serviceVersion: "1.0.0" });
   await print(`add ${httpVersion}`, async () => (await client.add({ a: 2n, b: 40n })).sum);
   await print(`fail ${httpVersion}`, () => client.add({ a: 0n, b: 1n }));
+  // The text is the client's or the node's, by which of them noticed first.
+  await print(`late ${httpVersion}`, () => client.wait({ a: 1n }, { timeoutMs: 300 }).catch((e) => `${e.name} ${e.code}`));
   await print(`count ${httpVersion}`, () => numbers(client.count({ a: 3n })));
   await print(`fail later ${httpVersion}`, () => numbers(client.count({ a: -1n })));
   if (httpVersion === "2") {
