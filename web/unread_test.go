@@ -42,6 +42,11 @@ func untaken(arrived, ended, release chan struct{}) *sabir.Service {
 
 // withHeartbeat is sabir.HTTP on a free port whose streams soon look whether their callers are still there.
 func withHeartbeat(options ...gateway.HTTPOption) sabir.NodeOption {
+	return withStreams(httpstream.Limits{Heartbeat: 500 * time.Millisecond}, options...)
+}
+
+// withStreams is sabir.HTTP on a free port whose streams have the limits.
+func withStreams(limits httpstream.Limits, options ...gateway.HTTPOption) sabir.NodeOption {
 	return sabir.WithGateway(func(n *sabir.Node) (gateway.Gateway, error) {
 		config := gateway.HTTPConfig{Addr: ":0"}
 		for _, o := range options {
@@ -49,7 +54,7 @@ func withHeartbeat(options ...gateway.HTTPOption) sabir.NodeOption {
 		}
 		f, err := newServer(n, config)
 		if err == nil {
-			f.streams = httpstream.New(n, httpstream.Limits{Heartbeat: 500 * time.Millisecond})
+			f.streams = httpstream.New(n, limits)
 		}
 		return f, err
 	})

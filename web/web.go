@@ -163,7 +163,7 @@ func (s *server) Start(ctx context.Context) error {
 		Limits: http1.Limits{Connections: l.connections, HeadTime: l.readHeaders, BodyTime: l.readBody, CallTime: s.settings.root.timeout,
 			WriteTime: l.write, IdleTime: l.idle, Drain: l.drain, Quiet: l.quiet},
 		Fallback: &http.Server{
-			Handler:           s,
+			Handler:           withHTTP2Writer(s),
 			ReadHeaderTimeout: l.readHeaders,
 			ReadTimeout:       l.readBody,
 			WriteTimeout:      l.write,

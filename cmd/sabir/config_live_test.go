@@ -34,11 +34,11 @@ func TestSettingsOfNodesThatRunAreSetAndListed(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	got = sabirRun(t, "config", "list", "a", "--join", address)
-	if text := strings.Join(strings.Fields(got.out), " "); got.code != exitOK || !strings.Contains(text, "log.level warn set policies.users.*.timeout 2s set") {
+	if text := strings.Join(strings.Fields(got.out), " "); got.code != exitOK || !strings.Contains(text, "log.level warn set while it runs policies.users.*.timeout 2s set while it runs") {
 		t.Errorf("%+v", got)
 	}
-	got = sabirRun(t, "config", "set", "*", "zone=eu", "--join", address)
-	if got.code == exitOK || !strings.Contains(got.out, "zone cannot change while the node runs") || !strings.Contains(got.errOut, "2 of 2 nodes took nothing") {
+	got = sabirRun(t, "config", "set", "*", "id=c", "--join", address)
+	if got.code == exitOK || !strings.Contains(got.out, "id cannot change while the node runs") || !strings.Contains(got.errOut, "2 of 2 nodes took nothing") {
 		t.Errorf("%+v", got)
 	}
 	if got := sabirRun(t, "config", "set", "a", "log.level", "--join", address); got.code != exitUsage || !strings.Contains(got.errOut, "NAME=VALUE") {
