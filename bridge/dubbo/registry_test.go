@@ -344,7 +344,7 @@ func TestWhatIsEnteredIsEnteredAnewAfterTheSessionExpiredAndTheServerWasLost(t *
 }
 
 func TestProvidersComeAndGoAndAreKilled(t *testing.T) {
-	brokers.Slow(t)
+	brokers.Nightly(t)
 	server := brokers.ForTest(t, brokers.ZooKeeper)
 	node := discovering(t, server)
 	ping := func() (string, error) { return sabir.Call[string](t.Context(), node, "orders.ping", sabir.Empty{}) }

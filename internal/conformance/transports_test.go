@@ -83,7 +83,7 @@ func TestHTTP(t *testing.T)  { nightly(t, overHTTP) }
 func TestNATS(t *testing.T)     { overBroker(t, "nats", brokers.NATS) }
 func TestRedis(t *testing.T)    { overBroker(t, "redis", brokers.Redis) }
 func TestMQTT(t *testing.T)     { overBroker(t, "mqtt", brokers.Mosquitto) }
-func TestRabbitMQ(t *testing.T) { overBroker(t, "amqp", brokers.RabbitMQ) }
+func TestRabbitMQ(t *testing.T) { brokers.Nightly(t); overBroker(t, "amqp", brokers.RabbitMQ) }
 
 // slow is a transport that the quick loop leaves out: its own package has tests in that loop.
 func slow(t *testing.T, tr conformance.Transport) {
@@ -92,6 +92,7 @@ func slow(t *testing.T, tr conformance.Transport) {
 }
 
 // nightly is a transport, or a form of one, that is like another: two links or compressed frames over TCP, KCP like QUIC, HTTP/1.1 like HTTP/2.
+// So is RabbitMQ among brokers; what is its own is tested with the transport.
 func nightly(t *testing.T, tr conformance.Transport) {
 	brokers.Nightly(t)
 	conformance.Run(t, tr)
