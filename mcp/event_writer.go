@@ -7,13 +7,11 @@ import (
 	"time"
 )
 
-// The bounds of writes: a client that takes nothing of a stream for writeLimit is cut off, and quietTime after the last message it gets
-// a comment, so that proxies in between do not take the stream for dead. An answer of one piece may take as long as other
-// answers of the server: it stands in line with all those of its connection.
+// The bounds of a stream's writes: a client that takes nothing for writeLimit is cut off, and quietTime after the last message it gets
+// a comment, so that proxies in between do not take the stream for dead.
 const (
-	writeLimit  = 10 * time.Second
-	quietTime   = 15 * time.Second
-	answerLimit = 90 * time.Second
+	writeLimit = 10 * time.Second
+	quietTime  = 15 * time.Second
 )
 
 // eventWriter writes an answer that may go on for long. The server's own time limit of an answer counts from its beginning, so each write
@@ -77,12 +75,10 @@ func (e *eventWriter) begin() {
 }
 
 func (e *eventWriter) write(p []byte) (int, error) {
-	limit := answerLimit
+	_ = e.control.SetWriteDeadline(time.Now().Add(writeLimit))
 	if e.quiet != nil {
-		limit = writeLimit
 		e.quiet.Reset(quietTime)
 	}
-	_ = e.control.SetWriteDeadline(time.Now().Add(limit))
 	return e.w.Write(p)
 }
 
