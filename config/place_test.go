@@ -153,7 +153,7 @@ func TestAPlaceThatNoNodeCanHaveChangesNothing(t *testing.T) {
 	}
 }
 
-// manyLabels are that many labels with values of a size.
+// manyLabels returns so many labels, with values of a size.
 func manyLabels(n, size int) string {
 	var list []string
 	for i := range n {

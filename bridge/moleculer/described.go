@@ -19,7 +19,8 @@ const describing = "$node.api"
 // maxParams bounds the bytes of an action's params that are described.
 const maxParams = 256 << 10
 
-// visibilityOf is who may call an action. Moleculer lets gateways publish actions that are "published", which is its default.
+// visibilityOf translates the visibility of an action: gateways of Moleculer may serve those that are "published", which is its default, and
+// so may those of Sabir.
 func (a *infoAction) visibilityOf() introspect.Visibility {
 	if a.Visibility == "" || a.Visibility == "published" {
 		return introspect.Public

@@ -112,7 +112,7 @@ func definitions(t *testing.T, published map[string]string) (url string) {
 	return server.URL()
 }
 
-// definitionOf is that of com.shop.<name> with one method of that name.
+// definitionOf returns the definition of com.shop.<name>, an interface with one method of that name.
 func definitionOf(name, version, group string) string {
 	return fmt.Sprintf(`{"canonicalName":"com.shop.%s","methods":[{"name":"%[1]s","parameterTypes":["int"],"returnType":"long"}],"types":[],"parameters":{"version":"%s","group":"%s"}}`, name, version, group)
 }

@@ -5,7 +5,7 @@ import (
 	"maps"
 )
 
-// Place says where a node is and what tells it from others. What it points to is not changed.
+// Place holds the zone and the labels of a node. Nodes share one, so its labels are never changed.
 type Place struct {
 	Zone   string            `json:"zone,omitempty"`   // what Nearest prefers first; "" for none
 	Labels map[string]string `json:"labels,omitempty"` // what Nearest prefers next, and shares of calls go by

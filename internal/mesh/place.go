@@ -9,7 +9,7 @@ import (
 	"github.com/sabir-go/sabir/internal/membership"
 )
 
-// Place is where this node is; it is not to be changed.
+// Place returns the zone and the labels of this node. The caller must not change what it points to.
 func (m *Mesh) Place() *membership.Place { return &m.info.Load().Place }
 
 // Set gives the node another place and other seeds, besides those in its address. The nodes that it is linked with learn of the place with its
