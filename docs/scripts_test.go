@@ -95,7 +95,7 @@ func outputs(t *testing.T, script, programs string) map[string]string {
 			b.WriteString(line)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, "unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "bash", "-c", b.String())
 	command.Dir = folder
