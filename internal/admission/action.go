@@ -23,7 +23,10 @@ type Action struct {
 	unexamined atomic.Int64 // requests of this window that ended without being looked at
 
 	mu          sync.Mutex
-	since       time.Time // the window's beginning
+	since       time.Time     // the window's beginning
+	last        time.Time     // the last end
+	goesOn      time.Time     // requests that began before that do not count
+	interval    time.Duration // between two ends
 	ended, late int
 	most        int64         // that have run at once
 	hurry       time.Duration // nine of ten requests have more time than that
@@ -74,12 +77,12 @@ func (a *Action) End(begun time.Time, timeout time.Duration, late func() bool) {
 	now := time.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.ended == 0 && now.Sub(a.since) > 10*actionWindow {
-		a.unexamined.Store(0)
-		a.since, a.piling, a.hurry, a.fastest = now, false, 0, 0 // nothing has ended for long: what comes is another load
-	}
+	stoodStill := a.stoodStill(begun, now)
 	if took := now.Sub(begun); took < a.fastest || a.fastest == 0 {
 		a.fastest = took
+	}
+	if stoodStill {
+		return
 	}
 	a.ended++
 	a.most = max(a.most, running)
@@ -93,6 +96,7 @@ func (a *Action) End(begun time.Time, timeout time.Duration, late func() bool) {
 	if a.ended < windowRequests || lasted < actionWindow {
 		return
 	}
+	a.interval = lasted / time.Duration(a.ended)
 	before := a.limit.Load()
 	if limit := a.next(now, lasted, running-1); limit != before {
 		a.changed = now
@@ -100,6 +104,20 @@ func (a *Action) End(begun time.Time, timeout time.Duration, late func() bool) {
 	}
 	a.since, a.ended, a.late, a.most = now, 0, 0, 0
 	a.fastest = time.Duration(float64(a.fastest) * slower)
+}
+
+// stoodStill reports whether the request that ends now says nothing of how many may run: for far longer than usual none has ended, or it
+// began before that time was over. Nothing was asked for, or the process was stopped, or what all wait for was: with 7 s of SIGSTOP in
+// a window ten requests were "1.4 in a second", all of them late, and the limit became 1. It runs under mu.
+func (a *Action) stoodStill(begun, now time.Time) bool {
+	gap := now.Sub(a.last)
+	if gap > max(stoodStill, 10*a.interval) {
+		a.unexamined.Store(0)
+		a.since, a.ended, a.late, a.most, a.piling, a.hurry, a.fastest = now, 0, 0, 0, false, 0, 0
+		a.goesOn, a.interval = now, min(gap, time.Minute) // as it may be usual
+	}
+	a.last = now
+	return begun.Before(a.goesOn)
 }
 
 // toQuantile moves an estimate towards the time that nine of ten requests exceed: with a request that has less it goes down as far as

@@ -17,6 +17,7 @@ type pool struct {
 	running     sync.WaitGroup
 
 	mu                     sync.Mutex
+	goesOn                 time.Time // until then no request ends
 	inTime, late, rejected int
 	inTimeOf               map[time.Duration]int // by timeout
 }
@@ -53,6 +54,10 @@ func (p *pool) one(timeout time.Duration) {
 		took = 5*time.Millisecond + rand.N(10*time.Millisecond)
 	}
 	time.Sleep(took)
+	p.mu.Lock()
+	goesOn := p.goesOn
+	p.mu.Unlock()
+	time.Sleep(time.Until(goesOn))
 	<-p.connections
 	late := time.Since(begun) > timeout
 	p.action.End(since, timeout, func() bool { return late })
@@ -161,4 +166,32 @@ func TestABurstThatIsInTimeIsNotLimited(t *testing.T) {
 			t.Errorf("%d refused, %d late", p.rejected, p.late)
 		}
 	})
+}
+
+// All connections stand still for longer than the callers wait, as those of a process that is stopped or of a database that fails over.
+func TestAnActionThatStoodStillRefusesNothingOnceItGoesOn(t *testing.T) {
+	for _, running := range []int{100, 150, 300} {
+		bubbletest.Run(t, func(t *testing.T) {
+			p := &pool{connections: make(chan struct{}, 10)}
+			p.load(1, time.Millisecond, time.Second)
+			for range running {
+				p.running.Go(func() { p.one(time.Second) })
+			}
+			time.Sleep(55 * time.Millisecond)
+			p.mu.Lock()
+			p.goesOn = time.Now().Add(7 * time.Second)
+			p.mu.Unlock()
+			p.running.Wait()
+			p.load(1, time.Millisecond, time.Second) // forgets those counts
+			for range 5 {
+				for range 400 { // as many at once as are in time
+					p.running.Go(func() { p.one(time.Second) })
+				}
+				p.running.Wait()
+			}
+			if inTime, late, rejected := p.counts(); inTime < 2000 {
+				t.Errorf("%d ran meanwhile: of 2000 after it %d were in time, %d late, %d refused", running, inTime, late, rejected)
+			}
+		})
+	}
 }

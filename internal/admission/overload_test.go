@@ -191,6 +191,34 @@ func TestABurstIsServed(t *testing.T) {
 	})
 }
 
+// For longer than the callers wait the processor runs nothing, as of a process that is stopped. What was finished in that time is no rate
+// to refuse by.
+func TestAProcessThatStoodStillRefusesNothingOnceItGoesOn(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		m := newMachine()
+		defer m.control.Close()
+		compute := func() { m.compute(time.Millisecond) }
+		before := &group{}
+		for range 3 * m.control.firstLimit() {
+			m.requests.Go(func() { m.request(before, time.Second, compute) })
+		}
+		time.Sleep(5 * time.Millisecond)
+		m.compute(7 * time.Second)
+		after := &group{}
+		for range 20 {
+			m.requests.Go(func() {
+				for range 100 {
+					m.request(after, 5*time.Second, compute)
+				}
+			})
+		}
+		m.requests.Wait()
+		if after.inTime < 2000 {
+			t.Errorf("%d of 2000 were in time, %d late, %d refused", after.inTime, after.late, len(after.refusals))
+		}
+	})
+}
+
 func TestHandlersThatHoldAllPlacesForLongDelayNoOthersWhereOthersCompute(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		m := newMachine()

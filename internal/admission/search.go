@@ -20,6 +20,9 @@ const (
 	asMany, more = 0.8, 1.3
 	// forgets is the share of the best rate so far that is left of it after each window.
 	forgets = 0.95
+	// stoodStill is the time between two looks above which the process must have been stopped, or the machine: what was finished meanwhile
+	// says nothing of what it can do. With 7 s of SIGSTOP in a window 16 requests were "2 in a second", and calls were refused by that.
+	stoodStill = 2 * windowMax
 	// firstHold and longestHold are the times after a limit that was given up before the next one in that direction is tried.
 	firstHold, longestHold = 500 * time.Millisecond, 8 * time.Second
 )
@@ -28,6 +31,7 @@ const (
 type search struct {
 	timer *time.Timer
 	tick  time.Duration // until the next look; 0 while there is none
+	last  int64         // the time of the last look
 
 	since          int64   // the window's beginning
 	served, gaveUp int64   // requests, at that time
@@ -78,6 +82,7 @@ func (c *Control) look(tick time.Duration) {
 	if !c.watching.Load() {
 		c.watching.Store(true)
 		s.fullAt = c.now()
+		s.last = s.fullAt
 		c.beginWindow(s.fullAt)
 	}
 	s.tick = tick
@@ -101,6 +106,11 @@ func (c *Control) looked() {
 		return
 	}
 	s := &c.search
+	if now-s.last > int64(stoodStill) {
+		s.turn = turn{}
+		c.beginWindow(now)
+	}
+	s.last = now
 	waiting, running := c.waiting.Load(), c.running.Load()
 	s.looks++
 	if delay >= congested {
