@@ -156,7 +156,8 @@ const verbs = {
 		return true;
 	},
 	remove: name => broker.destroyService(name).then(() => true),
-	stop: () => broker.stop()
+	// Over MQTT a heartbeat between the disconnection and the end of its timer crashes Moleculer's process: 0.15.2, transit.js:1478.
+	stop: () => broker.registry.discoverer.stop().then(() => broker.stop())
 };
 
 require("readline").createInterface({ input: process.stdin }).on("line", async line => {
