@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/admin"
@@ -90,6 +91,19 @@ func TestTelemetryOfTheGuide(t *testing.T) {
 	node := sabir.NewNode(sabir.Serve(users), sabir.Use(tel.Middleware()), admin.Serve(":9464", admin.Metrics(tel.Handler())))
 	// end
 	_ = node
+}
+
+func TestValuesOfTheGuide(t *testing.T) {
+	exporter := tracetest.NewNoopExporter()
+	// doc: values
+	tel, err := telemetry.New(telemetry.Config{Traces: exporter, Values: []string{"orders.*"}, Hidden: []string{"iban"}})
+	// end
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tel.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestStatsOfTheGuide(t *testing.T) {

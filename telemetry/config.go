@@ -10,6 +10,8 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/sabir-go/sabir/internal/names"
 )
 
 // Config says what a [Telemetry] does. With the zero Config it does nothing, and its middleware composes nothing into calls.
@@ -44,6 +46,16 @@ type Config struct {
 	// SpanQueue bounds the spans that wait for the exporter: 512 at least. What does not fit is dropped, counted (see
 	// [Telemetry.Spans]) and logged. A span takes 216 bytes and up. Default: 16,384.
 	SpanQueue int
+
+	// Values has the spans of these actions and events, by pattern ("orders.*", "**" for all but Sabir's own), tell what they took and
+	// what they returned: the attributes sabir.input and sabir.output, as JSON, cut at 4 KiB each. A field is "(hidden)" where its tag is `sabir:"secret"`,
+	// Hidden names it, or its name says that it is a secret, as password, apiKey, accessToken and the like do; bytes are their number only. It costs
+	// nothing for calls that are not traced. Values are read in place: what a handler returns must not be changed by others, as for
+	// a caller on another node.
+	Values []string
+
+	// Hidden names fields, and keys of maps, whose values are hidden in Values, in upper or lower case.
+	Hidden []string
 
 	// TracerProvider makes the spans, instead of Traces: a tracer provider of the program's own, such as
 	// otel.GetTracerProvider(). What happens to them there, losses too, is left to it; so is its shutdown. The SDK's provider costs
@@ -100,6 +112,17 @@ func (c *Config) check() error {
 	}
 	if c.SpanQueue < batchSize {
 		wrong("SpanQueue is %d, want at least %d", c.SpanQueue, batchSize)
+	}
+	for _, pattern := range c.Values {
+		if err := names.CheckPattern(pattern); err != nil {
+			wrong("Values: %w", err)
+		}
+	}
+	if len(c.Values) > 0 && c.Traces == nil && c.TracerProvider == nil {
+		wrong("Values are in spans, and both Traces and TracerProvider are nil")
+	}
+	if len(c.Hidden) > 0 && len(c.Values) == 0 {
+		wrong("Hidden is of Values, which is empty")
 	}
 	if c.EachCall != nil && c.CallLog == nil {
 		wrong("EachCall is of CallLog, which is nil")

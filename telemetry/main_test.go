@@ -31,7 +31,12 @@ func newTelemetry(t *testing.T, config telemetry.Config) *telemetry.Telemetry {
 // start runs a node for the length of a test.
 func start(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
 	t.Helper()
-	node := sabir.NewNode(append([]sabir.NodeOption{sabir.NodeID("n1"), sabir.Logger(quiet)}, options...)...)
+	return startNamed(t, "n1", options...)
+}
+
+func startNamed(t *testing.T, id string, options ...sabir.NodeOption) *sabir.Node {
+	t.Helper()
+	node := sabir.NewNode(append([]sabir.NodeOption{sabir.NodeID(id), sabir.Logger(quiet)}, options...)...)
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

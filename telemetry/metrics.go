@@ -29,6 +29,8 @@ const (
 	serviceKey       = attribute.Key("sabir.service")
 	errorNameKey     = attribute.Key("sabir.error.name")
 	requestIDKey     = attribute.Key("sabir.request_id")
+	inputKey         = attribute.Key("sabir.input")
+	outputKey        = attribute.Key("sabir.output")
 	signalKey        = attribute.Key("sabir.signal")
 	nodeKey          = attribute.Key("sabir.node")
 )

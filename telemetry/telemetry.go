@@ -74,6 +74,9 @@ func New(config Config) (*Telemetry, error) {
 	case config.TracerProvider != nil:
 		t.tracer = &tracer{foreign: config.TracerProvider.Tracer(scope.Name, trace.WithSchemaURL(scope.SchemaURL))}
 	}
+	if t.tracer != nil {
+		t.tracer.values = newValues(config.Values, config.Hidden)
+	}
 	return t, nil
 }
 

@@ -14,6 +14,7 @@ import (
 type tracer struct {
 	own     *ownTracer
 	foreign trace.Tracer
+	values  *values // nil for none
 }
 
 // begin starts the span of a call. A call that comes from another node continues the trace in its metadata.
@@ -72,13 +73,20 @@ func panicText(e *sabir.Error) string {
 // call traces the calls, or the streams, of one action.
 func (t *tracer) call(kind trace.SpanKind, a *sabir.Action, next sabir.Handler) sabir.Handler {
 	of := newSpanKind(a.Name, kind, systemKey.String(system), methodKey.String(a.Name), serviceKey.String(serviceOf(a)))
+	values := t.values.of(a.Name)
 	released := kind == trace.SpanKindServer && !a.Inline && !a.Stream
 	return func(ctx context.Context, r *sabir.Request) error {
 		ctx, s := t.begin(ctx, of)
 		err := error(sabir.ErrPanic) // unless next returns
 		defer func() { of.finish(s, err) }()
+		if values != nil && !a.Stream {
+			values.set(s, inputKey, r.Input())
+		}
 		returned := next(ctx, r)
 		err = outcome(ctx, released, returned)
+		if values != nil && !a.Stream && err == nil {
+			values.set(s, outputKey, r.Output())
+		}
 		return returned
 	}
 }
@@ -90,6 +98,7 @@ func (t *tracer) event(sub *sabir.Subscription, next sabir.EventHandler) sabir.E
 		templateKey.String(sub.Pattern), groupKey.String(sub.Group), serviceKey.String(sub.Service))
 	return func(ctx context.Context, e *sabir.Event) error {
 		ctx, s := t.begin(ctx, of)
+		t.values.of(e.Name).set(s, inputKey, e.Payload())
 		if e.Name != sub.Pattern && s.IsRecording() {
 			s.SetAttributes(destinationKey.String(e.Name))
 		}

@@ -185,7 +185,7 @@ func (c *cli) demoHTTP(addr string) sabir.NodeOption {
 // demoTelemetry collects the figures of actions and the latest traces of a node of the demo, for sabir top and the dashboard.
 func demoTelemetry() (sabir.NodeOption, sabir.Middleware, error) {
 	traces := dashboard.Traces(2000)
-	tel, err := telemetry.New(telemetry.Config{Metrics: true, Buckets: demoBuckets, Traces: traces, SampleRatio: 0.05})
+	tel, err := telemetry.New(telemetry.Config{Metrics: true, Buckets: demoBuckets, Traces: traces, SampleRatio: 0.05, Values: []string{"**"}})
 	if err != nil {
 		return nil, sabir.Middleware{}, err
 	}

@@ -105,6 +105,7 @@ func TestThePageInABrowser(t *testing.T) {
 		})
 		b.Forgive("api/trace?id=", "404")
 		b.Click(`.falls .line`, `document.querySelector('.falls .payload').innerText.includes('orders.create')`)
+		b.Until(`['Input', 'Output'].every(k => document.querySelector('.falls .payload section[aria-label="' + k + ' of orders.create"] .json'))`)
 		b.Shot("trace 1280 light")
 	})
 	b.Part(t, "what was logged in a request stands beside its trace", func(t *testing.T) {

@@ -130,8 +130,8 @@ type spanEvent struct {
 // The bounds of what learns of spans.
 const (
 	maxSpans   = 1000
-	maxDetails = 32   // attributes of a span, and events
-	maxDetail  = 2000 // bytes of one
+	maxDetails = 32        // attributes of a span, and events
+	maxDetail  = 4<<10 + 8 // bytes of one: a whole input, see telemetry.Config.Values
 )
 
 // Service makes the service "$traces", which sends the dashboards of the cluster's nodes what the ring holds. It is not

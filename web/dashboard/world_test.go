@@ -56,7 +56,7 @@ func openWorld(tb testing.TB, options ...Option) *world {
 	for i := range 3 {
 		ring := Traces(2000)
 		log := slog.New(ring.LogHandler(slog.NewTextHandler(io.Discard, nil)))
-		tel, err := telemetry.New(telemetry.Config{Metrics: true, Traces: ring, Buckets: buckets})
+		tel, err := telemetry.New(telemetry.Config{Metrics: true, Traces: ring, Buckets: buckets, Values: []string{"**"}})
 		must(tb, err)
 		parts := []sabir.NodeOption{sabir.NodeID(fmt.Sprintf("shop-%d", i+1)), sabir.Logger(log), sabir.Join(address), sabir.Serve(tel.Stats(), ring.Service()), sabir.Use(tel.Middleware())}
 		if i == 0 {

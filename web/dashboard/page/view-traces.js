@@ -3,7 +3,7 @@
 import { h, s, heading, badge, empty, code, icon, setText } from './dom.js';
 import { api } from './live.js';
 import { settings } from './settings.js';
-import { span, clock, matches, count } from './format.js';
+import { span, clock, matches, count, json } from './format.js';
 import { table, filterBox } from './table.js';
 
 const kept = { filter: '', failed: false };
@@ -101,8 +101,10 @@ export function trace(id) {
   }
 
   function details(x) {
-    const list = [['Span', x.id], ['Parent', x.parent], ['Node', x.node], ['Kind', x.kind], ['Start', clock(x.start / 1000, true)], ...Object.entries(x.details || {})].filter(([, v]) => v);
+    const { 'sabir.input': input, 'sabir.output': output, ...others } = x.details || {};
+    const list = [['Span', x.id], ['Parent', x.parent], ['Node', x.node], ['Kind', x.kind], ['Start', clock(x.start / 1000, true)], ...Object.entries(others)].filter(([, v]) => v);
     return [h('dl', { class: 'facts' }, list.map(([k, v]) => h('div', {}, h('dt', { text: k }), h('dd', { text: v })))),
+      ...[['Input', input], ['Output', output]].filter(([, v]) => v).map(([k, v]) => h('section', { class: 'value', 'aria-label': k + ' of ' + x.name }, h('h3', { text: k }), v.endsWith('…') ? h('pre', { class: 'json', tabindex: 0, text: v }) : json(v))),
       ...(x.events || []).map(e => h('div', { class: 'span-event' }, h('b', { text: e.name }), h('span', { class: 'muted', text: ' after ' + span(e.at) }), h('dl', { class: 'facts' }, Object.entries(e.details || {}).map(([k, v]) => h('div', { class: v.length > 80 ? 'long' : '' }, h('dt', { text: k }), h('dd', { class: v.includes('\n') ? 'pre' : '', text: v })))))),
       ...(x.name.includes(' ') ? [] : [h('p', {}, h('a', { href: '#/actions/' + encodeURIComponent(x.name), text: 'Open ' + x.name }))])];
   }
