@@ -38,7 +38,7 @@ func TestThePageInABrowser(t *testing.T) {
 	w.customers(50)
 
 	views := []struct{ name, path, shows string }{
-		{"overview", "", `document.querySelectorAll('.map .dot').length === 3 && document.querySelectorAll('tbody tr').length === 3 && parseFloat(document.querySelector('.tile .v').innerText) > 0`},
+		{"overview", "", `document.querySelectorAll('.map .dot').length === 3 && document.querySelectorAll('tbody tr').length === 3 && parseFloat(document.querySelector('.tile .v').innerText) > 0 && document.querySelector('.chart .line')`},
 		{"node", "nodes/shop-2", `document.querySelector('.facts dd')?.innerText === 'running' && [...document.querySelectorAll('.name')].some(e => e.innerText === 'stock')`},
 		{"actions", "actions", `[...document.querySelectorAll('tbody tr')].some(r => r.innerText.includes('orders.create') && parseFloat(r.cells[1].innerText) > 0 && /s$/.test(r.cells[2].nextSibling.innerText))`},
 		{"action", "actions/orders.create", `document.querySelectorAll('.chart .bar').length > 0 && document.querySelector('.schema')?.innerText.includes('user_id') && document.querySelector('.call form')`},

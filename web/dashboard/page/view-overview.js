@@ -60,14 +60,14 @@ function rates(of, bad) {
 }
 
 // past is the last hour of the cluster, or of a node, which is there when the page opens, and the looks since, of which there is
-// one a second.
+// one a second. In its first half minute a cluster has no hour to show, so it shows those.
 let shown = 'hour';
 function past(node) {
   const stop = new AbortController(), chart = traffic(), note = h('span', { class: 'muted more' });
   let hour = [];
   const pick = (name, label) => h('button', { type: 'button', text: label, 'aria-pressed': String(shown === name), onclick: () => { shown = name; for (const b of choice.children) b.setAttribute('aria-pressed', String(b.textContent === label)); draw(); } });
   const choice = h('span', { class: 'choice small' }, pick('hour', 'Last hour'), pick('looks', 'Now'));
-  const draw = () => { const list = node || shown === 'hour' ? hour : state.history; chart.update(list); };
+  const draw = () => { chart.update(node || shown === 'hour' && hour.length > 1 ? hour : state.history); };
   async function ask() {
     try {
       const answer = await api('api/history?node=' + encodeURIComponent(node || ''), undefined, stop.signal);
