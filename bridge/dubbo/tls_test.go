@@ -155,3 +155,25 @@ func TestJavaAndANodeCallEachOtherWithCertificates(t *testing.T) {
 		})
 	}
 }
+
+func TestJavaConsumersFindANodeWithTLSByZooKeeper(t *testing.T) {
+	brokers.Slow(t)
+	files, config := certified(t)
+	for _, scheme := range []string{"dubbo", "tri"} {
+		t.Run(scheme, func(t *testing.T) {
+			server := brokers.ForTest(t, brokers.ZooKeeper)
+			address := freeAddress(t)
+			startAs(t, "go", sabir.Serve(orders(nil)), dubbo.Bridge(at(server), dubbo.TLS(config), dubbo.Application("go-shop"), dubbo.Advertise(asJava(address)),
+				dubbo.Serve(scheme+"://"+address, mapping())))
+			consumers := make(map[string]*process)
+			for _, migration := range []string{"FORCE_INTERFACE", "FORCE_APPLICATION"} {
+				consumers[migration] = run(t, "SecureShop", files.Cert, files.Key, files.CA, server.URL(), "by", migration)
+			}
+			for migration, consumer := range consumers {
+				if got := consumer.until("end"); got["add"] != "42" {
+					t.Errorf("%s: %v", migration, got)
+				}
+			}
+		})
+	}
+}

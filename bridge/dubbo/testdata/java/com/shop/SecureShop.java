@@ -7,10 +7,11 @@ import org.apache.dubbo.config.RegistryConfig;
 import org.apache.dubbo.config.ServiceConfig;
 import org.apache.dubbo.config.SslConfig;
 import org.apache.dubbo.config.bootstrap.DubboBootstrap;
+import org.apache.dubbo.rpc.RpcException;
 
 /**
  * Offers OrderService with TLS and certificates of both sides until its standard input ends, or calls it: the files of its certificate, its key and the
- * authority; a protocol and a port, or a URL.
+ * authority; a protocol and a port, or a URL, or a registry, "by" and which registration is used.
  */
 public class SecureShop {
     public static void main(String[] arguments) throws Exception {
@@ -26,7 +27,11 @@ public class SecureShop {
         ApplicationConfig application = new ApplicationConfig("secure");
         application.setQosEnable(false);
         DubboBootstrap bootstrap = DubboBootstrap.getInstance();
-        bootstrap.application(application).registry(new RegistryConfig("N/A")).ssl(ssl);
+        boolean found = arguments.length == 6;
+        if (found) {
+            System.setProperty("dubbo.application.service-discovery.migration", arguments[5]);
+        }
+        bootstrap.application(application).registry(new RegistryConfig(found ? arguments[3] : "N/A")).ssl(ssl);
         if (arguments.length == 5) {
             ProtocolConfig protocol = new ProtocolConfig(arguments[3], Integer.parseInt(arguments[4]));
             protocol.setSslEnabled(true);
@@ -42,12 +47,27 @@ public class SecureShop {
         ReferenceConfig<OrderService> reference = new ReferenceConfig<>();
         reference.setInterface(OrderService.class);
         reference.setVersion("1.0.0");
-        reference.setUrl(arguments[3] + "?ssl-enabled=true");
+        if (!found) {
+            reference.setUrl(arguments[3] + "?ssl-enabled=true");
+        }
         reference.setTimeout(20000);
         reference.setRetries(0);
         reference.setCheck(false);
         bootstrap.reference(reference).start();
         OrderService orders = reference.get();
+        if (found) {
+            // What a registry names is there some time after a reference that does not check for it.
+            for (long end = System.nanoTime() + 60_000_000_000L; System.nanoTime() < end; Thread.sleep(20)) {
+                try {
+                    orders.ping();
+                    break;
+                } catch (RpcException e) {
+                    if (!e.isNoInvokerAvailableAfterFilter() && e.getCode() != RpcException.FORBIDDEN_EXCEPTION) {
+                        break;
+                    }
+                }
+            }
+        }
         Consumer.print("ping", orders::ping);
         Consumer.print("add", () -> orders.add(2, 40));
         System.out.println("end");
