@@ -45,10 +45,7 @@ type manifest struct {
 func TestWhatNewDeployWroteRunsAsThreeProcessesWithTheEnvironmentOfTheManifests(t *testing.T) {
 	brokers.Slow(t) // it builds a program
 	dir := filepath.Join(t.TempDir(), "greeter")
-	source, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := checkout(t)
 	if got := sabirRun(t, "new", "greeter", "--deploy", "--dir", dir, "--sabir", source); got.code != 0 {
 		t.Fatalf("%s%s", got.out, got.errOut)
 	}
@@ -155,10 +152,7 @@ func waitForReady(t *testing.T, url string) {
 
 func TestEachFileForDeploymentIsReadable(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "greeter")
-	source, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := checkout(t)
 	if got := sabirRun(t, "new", "greeter", "--deploy", "--dir", dir, "--sabir", source); got.code != 0 {
 		t.Fatalf("%s%s", got.out, got.errOut)
 	}

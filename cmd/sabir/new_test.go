@@ -72,16 +72,26 @@ func TestNewOfAProgramBuiltWithTrimpathFindsTheSourceAboveItsFileOrSaysWhatToDo(
 	}
 }
 
+// checkout is the folder of Sabir's source.
+func checkout(t *testing.T) string {
+	t.Helper()
+	source, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
+
 func TestNewOverwritesNothing(t *testing.T) {
-	dir := t.TempDir()
-	t.Chdir(dir)
+	source := checkout(t)
+	t.Chdir(t.TempDir())
 	if err := os.Mkdir("shop", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if got := sabirRun(t, "new", "shop"); got.code != exitOK {
+	if got := sabirRun(t, "new", "shop", "--sabir", source); got.code != exitOK {
 		t.Errorf("an empty directory: %+v", got)
 	}
-	if got := sabirRun(t, "new", "other", "--dir", "shop"); got.code != exitFailed || !strings.Contains(got.errOut, "is not empty") {
+	if got := sabirRun(t, "new", "other", "--dir", "shop", "--sabir", source); got.code != exitFailed || !strings.Contains(got.errOut, "is not empty") {
 		t.Errorf("one with files: %+v", got)
 	}
 	if _, err := os.Stat(filepath.Join("shop", "other.go")); err == nil {
@@ -90,8 +100,9 @@ func TestNewOverwritesNothing(t *testing.T) {
 }
 
 func TestNewSaysThatItUsesADevelopmentVersionAndWhatIsNext(t *testing.T) {
+	source := checkout(t)
 	t.Chdir(t.TempDir())
-	got := sabirRun(t, "new", "shop", "--module", "example.com/team/shop", "--dir", "services/shop")
+	got := sabirRun(t, "new", "shop", "--module", "example.com/team/shop", "--dir", "services/shop", "--sabir", source)
 	for _, want := range []string{"module example.com/team/shop", "development version", "cd services/shop && go test ./..."} {
 		if got.code != exitOK || !strings.Contains(got.out, want) {
 			t.Errorf("%q is not in %+v", want, got)

@@ -45,10 +45,7 @@ func TestNoPackageOfTheCommandLineNeedsC(t *testing.T) {
 func TestWhatNewDeployWroteIsBuiltWithoutC(t *testing.T) {
 	brokers.Slow(t) // it builds a program
 	dir := filepath.Join(t.TempDir(), "greeter")
-	source, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := checkout(t)
 	if got := sabirRun(t, "new", "greeter", "--deploy", "--dir", dir, "--sabir", source); got.code != exitOK {
 		t.Fatalf("%s%s", got.out, got.errOut)
 	}

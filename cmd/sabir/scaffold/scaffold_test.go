@@ -99,8 +99,12 @@ func TestAReleaseIsRequiredByItsVersion(t *testing.T) {
 }
 
 func TestADevelopmentBuildFindsItsSource(t *testing.T) {
+	self, err := filepath.Abs("source.go")
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Chdir(t.TempDir()) // not by the working directory
-	source, err := Find(t.Context(), "")
+	source, err := find(t.Context(), "", self)
 	if err != nil {
 		t.Fatal(err)
 	}

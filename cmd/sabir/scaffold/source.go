@@ -53,6 +53,12 @@ func ModuleIn(info *debug.BuildInfo) debug.Module {
 // Find finds the Sabir that a new module should use: the directory, if one is given; the version of this program, if it
 // was built from a download; else the source that the working directory, this program's code or its file belongs to.
 func Find(ctx context.Context, dir string) (Source, error) {
+	_, self, _, _ := runtime.Caller(0) // no path of this machine where the program was built with -trimpath
+	return find(ctx, dir, self)
+}
+
+// find is Find for a program whose code lies at self.
+func find(ctx context.Context, dir, self string) (Source, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return Source{}, errNoGo
 	}
@@ -68,7 +74,6 @@ func Find(ctx context.Context, dir string) (Source, error) {
 			return Source{Version: m.Version}, nil
 		}
 	}
-	_, self, _, _ := runtime.Caller(0) // no path of this machine where the program was built with -trimpath
 	starts := []string{".", filepath.Dir(self)}
 	if program, err := os.Executable(); err == nil {
 		starts = append(starts, filepath.Dir(program))
