@@ -498,7 +498,7 @@ func TestBytesThatAreNoHTTPEndTheirConnectionOnly(t *testing.T) {
 }
 
 func TestASilentConnectionOfHTTPIsLeft(t *testing.T) {
-	_, address := tripling(t, dubbo.Heartbeat(50*time.Millisecond))
+	_, address := tripling(t, dubbo.Heartbeat(200*time.Millisecond))
 	p := dial(t, address)
 	p.write([]byte("POST /com.shop.OrderService/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n[]"))
 	text, err := io.ReadAll(p.reader)

@@ -198,7 +198,7 @@ func TestASilentProviderGetsHeartbeatsAndIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	start(t, dubbo.Bridge(dubbo.Heartbeat(50*time.Millisecond), dubbo.Reference("dubbo://"+listener.Addr().String(), typed())))
+	start(t, dubbo.Bridge(dubbo.Heartbeat(300*time.Millisecond), dubbo.Reference("dubbo://"+listener.Addr().String(), typed())))
 	c, err := listener.Accept()
 	if err != nil {
 		t.Fatal(err)
