@@ -7,13 +7,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"testing"
 	"testing/iotest"
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/codec/protobuf"
 	"github.com/sabir-go/sabir/web"
 )
 
@@ -61,31 +59,6 @@ func (r *inParts) Read(p []byte) (int, error) {
 	n := copy(p[:min(len(p), r.size)], r.text)
 	r.text = r.text[n:]
 	return n, nil
-}
-
-// FuzzJSON reads any text as the JSON of a type. What was read is the same after it was written and read again.
-func FuzzJSON(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"number":"-1","bytes":"AAH/","at":"2026-11-25T12:00:00Z","took":"1.5s","tags":{"a":"1"},"any":{"x":[1]},"inner":{}}`, `{"number":1e300}`, `[`, ``} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		var first, second fuzzed
-		if protoJSON.Decode(text, &first) != nil {
-			return
-		}
-		again, err := protoJSON.Append(nil, &first)
-		if err != nil {
-			return // a text in an any, or a number that is none, may have no JSON
-		}
-		if err := protoJSON.Decode(again, &second); err != nil {
-			t.Fatalf("%s was read, and written as %s: %v", text, again, err)
-		}
-		one, _ := protobuf.Append(nil, &first)
-		two, _ := protobuf.Append(nil, &second)
-		if len(one) != len(two) || len(first.Tags) == 0 && reflect.TypeOf(first.Any) != reflect.TypeOf(second.Any) {
-			t.Fatalf("%s became %s: %x and %x", text, again, one, two)
-		}
-	})
 }
 
 // FuzzRequest sends any body in each form to an action and a stream. It is answered, and without a panic.

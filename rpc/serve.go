@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir/codec/protobuf"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/protocol"
+	"github.com/sabir-go/sabir/internal/protojson"
 	"github.com/sabir-go/sabir/web"
 )
 
@@ -152,9 +153,9 @@ func (d *dispatcher) Serve(w http.ResponseWriter, r *http.Request, c *protocol.C
 	}
 	own := &call{Call: c, control: http.NewResponseController(w), format: protobuf.Codec, grpc: isGRPC(r.Header.Get("Content-Type")), http1: r.ProtoMajor == 1}
 	if isJSON(r) {
-		own.format = protoJSON
+		own.format = protojson.Codec
 		if c.Inbound.Strict {
-			own.format = strictProtoJSON
+			own.format = protojson.Strict
 		}
 	}
 	addMetadata(&c.Inbound, r.Header)

@@ -61,10 +61,7 @@ func statusOf(err error) (status byte, text string) {
 // exceptionOf is the exception that an error is for Java. Stacks stay on their node.
 func exceptionOf(m *Mapping, err error) *hessian.Exception {
 	if x, ok := errors.AsType[*hessian.Exception](err); ok {
-		if m.errors[x.Class] == "" && !slices.Contains(passing, x.Class) {
-			return &hessian.Exception{Class: runtimeException, Message: x.Error()} // as Java's own providers do it
-		}
-		return &hessian.Exception{Class: x.Class, Message: x.Message, Fields: x.Fields}
+		return m.passed(x, maxCauses)
 	}
 	e := sabir.AsError(err)
 	class := m.exceptions[e.Name]
@@ -75,6 +72,21 @@ func exceptionOf(m *Mapping, err error) *hessian.Exception {
 		class = runtimeException
 	}
 	return &hessian.Exception{Class: class, Message: e.Message}
+}
+
+// maxCauses is how many causes behind each other Java gets of an exception. Those that a handler made may have no end.
+const maxCauses = 16
+
+// passed is an exception with its causes, of classes that Java lets in: others are as its own providers have them.
+func (m *Mapping) passed(x *hessian.Exception, causes int) *hessian.Exception {
+	own := &hessian.Exception{Class: x.Class, Message: x.Message, Fields: x.Fields}
+	if m.errors[x.Class] == "" && !slices.Contains(passing, x.Class) {
+		own = &hessian.Exception{Class: runtimeException, Message: x.Error()}
+	}
+	if x.Cause != nil && x.Cause != x && causes > 0 {
+		own.Cause = m.passed(x.Cause, causes-1)
+	}
+	return own
 }
 
 // genericException is an exception for a caller that does not have its class.

@@ -26,8 +26,10 @@ type cleaning struct{ tests interface{ Run() int } }
 
 func (c cleaning) Run() int {
 	defer func() {
-		if compiled.dir != "" {
-			os.RemoveAll(compiled.dir)
+		for _, dir := range []string{compiled.dir, modules.dir} {
+			if dir != "" {
+				os.RemoveAll(dir)
+			}
 		}
 	}()
 	return c.tests.Run()
@@ -43,7 +45,8 @@ var jars = maps.Clone(brokers.DubboJars)
 // javaHost is this machine for programs of Java.
 const javaHost = "provider.test"
 
-var compiled struct {
+// Folders that several tests use: classes of Java, and packages of npm.
+var compiled, modules struct {
 	sync.Mutex
 	dir string
 }
@@ -78,14 +81,33 @@ func java(t *testing.T, class string, arguments ...string) *exec.Cmd {
 			t.Fatalf("javac: %v\n%s", err, out)
 		}
 	}
-	all := []string{"-Xshare:auto", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Djava.net.preferIPv4Stack=true", "-Duser.timezone=UTC", "-Djdk.net.hosts.file=" + filepath.Join(compiled.dir, "hosts"), "-cp", path + string(os.PathListSeparator) + compiled.dir, "com.shop." + class}
+	all := []string{"-Xshare:auto", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Djava.net.preferIPv4Stack=true", "-Duser.timezone=UTC", "-Ddubbo.application.serialize-check-status=STRICT", "-Djdk.net.hosts.file=" + filepath.Join(compiled.dir, "hosts"), "-cp", path + string(os.PathListSeparator) + compiled.dir, "com.shop." + class}
 	command := exec.Command(program, append(all, arguments...)...)
 	command.Dir = compiled.dir
 	command.Env = append(os.Environ(), "HOME="+compiled.dir)
 	return command
 }
 
-// process is a running program of Java: what it prints on its standard output comes line by line.
+// nodejs returns a command that runs a program of testdata/nodejs.
+func nodejs(t *testing.T, program string, arguments ...string) *exec.Cmd {
+	t.Helper()
+	node := brokers.Program(t, "node", "nodejs")
+	modules.Lock()
+	defer modules.Unlock()
+	if modules.dir == "" {
+		dir, err := os.MkdirTemp("", "sabir-dubbo-js-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		modules.dir = dir
+		brokers.NodeModules(t, "testdata/nodejs", dir)
+	}
+	command := exec.Command(node, append([]string{program}, arguments...)...)
+	command.Dir = modules.dir
+	return command
+}
+
+// process is a running program of another language: what it prints on its standard output comes line by line.
 type process struct {
 	t       *testing.T
 	command *exec.Cmd
@@ -96,9 +118,14 @@ type process struct {
 
 func run(t *testing.T, class string, arguments ...string) *process {
 	t.Helper()
-	p := &process{t: t, command: java(t, class, arguments...), lines: make(chan string, 1000)}
+	return runCommand(t, class, java(t, class, arguments...))
+}
+
+func runCommand(t *testing.T, name string, command *exec.Cmd) *process {
+	t.Helper()
+	p := &process{t: t, command: command, lines: make(chan string, 1000)}
 	var err error
-	if p.log, err = os.Create(filepath.Join(t.TempDir(), class+".log")); err != nil {
+	if p.log, err = os.Create(filepath.Join(t.TempDir(), name+".log")); err != nil {
 		t.Fatal(err)
 	}
 	p.command.Stderr = p.log
@@ -126,7 +153,7 @@ func run(t *testing.T, class string, arguments ...string) *process {
 		<-read
 		_ = p.command.Wait()
 		if data, _ := os.ReadFile(p.log.Name()); t.Failed() {
-			t.Logf("%s says\n%s", class, data)
+			t.Logf("%s says\n%s", name, data)
 		}
 		p.log.Close()
 	})
@@ -142,7 +169,7 @@ func (p *process) until(line string) map[string]string {
 		select {
 		case one, more := <-p.lines:
 			if !more {
-				p.t.Fatalf("the program of Java ended before it printed %q, after %v", line, results)
+				p.t.Fatalf("the program ended before it printed %q, after %v", line, results)
 			}
 			if one == line {
 				return results
@@ -154,7 +181,7 @@ func (p *process) until(line string) map[string]string {
 				}
 			}
 		case <-late:
-			p.t.Fatalf("the program of Java did not print %q, after %v", line, results)
+			p.t.Fatalf("the program did not print %q, after %v", line, results)
 		}
 	}
 }

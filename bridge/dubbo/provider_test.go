@@ -3,6 +3,7 @@ package dubbo_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -23,9 +24,15 @@ type order struct {
 
 type color string
 
+// stranger is of a class that Java does not let in.
+type stranger struct {
+	Name string `json:"name"`
+}
+
 func init() {
 	hessian.Register[order]("com.shop.Order")
 	hessian.Register[color]("com.shop.Color")
+	hessian.Register[stranger]("com.elsewhere.Stranger")
 }
 
 // noted gets what consumers sent by a method without an answer.
@@ -43,7 +50,9 @@ func orders(notes noted) *sabir.Service {
 	})
 	sabir.Handle(s, "place", func(_ context.Context, in order) (*order, error) {
 		in.Amount++
-		in.Parent = &in
+		if in.Parent == nil {
+			in.Parent = &in
+		}
 		return &in, nil
 	})
 	sabir.Handle(s, "amount", func(_ context.Context, in order) (int32, error) { return in.Amount, nil })
@@ -51,8 +60,13 @@ func orders(notes noted) *sabir.Service {
 		Version int32  `dubbo:"2"`
 		ID      string `dubbo:"1"`
 	}) (order, error) {
-		return order{ID: in.ID, Amount: in.Version}, nil
+		found := order{ID: in.ID, Amount: in.Version}
+		if in.ID == "minus zero" {
+			found.Total = math.Copysign(0, -1)
+		}
+		return found, nil
 	})
+	sabir.Handle(s, "stranger", func(context.Context, sabir.Empty) (stranger, error) { return stranger{"x"}, nil })
 	sabir.Handle(s, "list", func(_ context.Context, in struct {
 		Customer string
 		Numbers  []int32
@@ -101,6 +115,9 @@ func orders(notes noted) *sabir.Service {
 			panic("oh")
 		case "exception":
 			return "", &hessian.Exception{Class: "java.lang.IndexOutOfBoundsException", Message: "3"}
+		case "cause":
+			return "", &hessian.Exception{Class: "java.lang.IllegalStateException", Message: "closed", Cause: &hessian.Exception{Class: "com.elsewhere.UnknownException", Message: "hidden",
+				Cause: &hessian.Exception{Class: "java.lang.IllegalArgumentException", Message: "no key"}}}
 		case "unknown class":
 			return "", &hessian.Exception{Class: "com.elsewhere.UnknownException", Message: "hidden"}
 		}
@@ -122,7 +139,7 @@ func orders(notes noted) *sabir.Service {
 func mapping() *dubbo.Mapping {
 	options := []dubbo.InterfaceOption{dubbo.Version("1.0.0"), dubbo.Throws("OutOfStock", "com.shop.OutOfStockException"),
 		dubbo.Method("get", dubbo.Action("getByNumber"), dubbo.Parameters("long")), dubbo.Method("get", dubbo.Action("getByText"), dubbo.Parameters("java.lang.String"))}
-	for _, name := range []string{"ping", "add", "place", "amount", "find", "list", "count", "price", "favourite", "bytes", "later", "attachments", "note", "fail", "slow"} {
+	for _, name := range []string{"ping", "add", "place", "amount", "find", "list", "count", "price", "favourite", "bytes", "later", "attachments", "note", "fail", "slow", "stranger"} {
 		options = append(options, dubbo.Method(name))
 	}
 	return dubbo.Interface("com.shop.OrderService", "orders", options...)
@@ -145,6 +162,11 @@ func consumed(t *testing.T, scheme string) {
 		"add":                   "42",
 		"place":                 "a x3 1.5 [x, y] itself",
 		"find":                  "b x7 0.0 null",
+		"zero in":               "z x1 0.0 null itself", // hessian-lite writes 0.0
+		"zero out":              "minus zero x0 -0.0 null",
+		"shared list":           "a x2 0.0 [x, y] of b of one list",
+		"fail with a cause":     "java.lang.IllegalStateException: closed by java.lang.RuntimeException: com.elsewhere.UnknownException: hidden by java.lang.IllegalArgumentException: no key",
+		"stranger":              "{name=x}", // a class outside of Java's list is a map
 		"list":                  "[Ada x1 0.0 null, Ada x2 0.0 null]",
 		"count":                 "{a=1, all=2, b=2}",
 		"price":                 "12.5070",

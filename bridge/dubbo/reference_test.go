@@ -121,6 +121,10 @@ func provided(t *testing.T, scheme string) {
 				t.Errorf("%s.fail by %s: the exception is %v", service, how, x)
 			}
 		}
+		_, err := sabir.Bind[string, string](node, service+".fail")(t.Context(), "cause")
+		if x, ok := errors.AsType[*hessian.Exception](err); service == "orders" && (!ok || x.Cause == nil || x.Cause.Error() != "java.lang.IllegalArgumentException: no key") {
+			t.Errorf("%s.fail with a cause: %v of %v", service, err, x)
+		}
 		ctx, back := dubbo.CollectAttachments(sabir.WithMetadata(t.Context(), "user", "Ada"))
 		if got, err := sabir.Bind[string, string](node, service+".attachments")(ctx, "user"); got != "Ada of go" || err != nil {
 			t.Errorf("the provider saw %q, %v", got, err)
@@ -144,6 +148,18 @@ func provided(t *testing.T, scheme string) {
 	if _, err := sabir.Bind[int32, string](node, "orders.slow")(ctx, 60_000); !errors.Is(err, sabir.ErrDeadlineExceeded) {
 		t.Errorf("a call beyond its deadline: %v", err)
 	}
+
+	// An answer that comes later than the deadline is nobody's: the second call here is answered behind it.
+	ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	slow := sabir.Bind[int32, string](node, "orders.slow")
+	if _, err := slow(ctx, 400); !errors.Is(err, sabir.ErrDeadlineExceeded) {
+		t.Errorf("a call whose answer comes late: %v", err)
+	}
+	if got, err := slow(t.Context(), 500); got != "done" || err != nil {
+		t.Errorf("the call behind one whose answer comes late: %q, %v", got, err)
+	}
+	ask(t, node, "orders.ping", sabir.Empty{}, "pong")
 
 	standStill(t, provider, node)
 

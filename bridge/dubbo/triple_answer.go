@@ -13,7 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/hessian"
-	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/internal/protojson"
 )
 
 // tripleCall is a request of Triple that is served.
@@ -22,6 +22,7 @@ type tripleCall struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	control *http.ResponseController
+	form    messageForm
 
 	m      *Mapping
 	inv    *invocation // without arguments
@@ -74,10 +75,14 @@ func (c *tripleCall) serveGRPC() {
 		return
 	}
 	action := c.server.bridge.only(c.m, c.inv.method)
-	switch {
+	switch messages := action != nil && c.m.inMessages(action); {
+	case c.form.codec == protojson.Codec && action == nil:
+		err = notFound(c.m, c.inv, c.server.bridge)
+	case c.form.codec == protojson.Codec && !messages:
+		err = noMessages(c.m, c.inv)
 	case action != nil && action.Stream:
 		err = c.serveStream(action)
-	case action != nil && c.m.inMessages(action):
+	case messages:
 		err = c.serveMessage(action)
 	default:
 		err = c.serveWrapped()
@@ -146,7 +151,7 @@ func (c *tripleCall) serveMessage(action *sabir.Action) error {
 		return err
 	}
 	held := buffers.Get().(*[]byte)
-	out, err := action.Serve(in, protobuf.Codec, (*held)[:0], data)
+	out, err := action.Serve(in, c.form.codec, (*held)[:0], data)
 	defer func() { putBuffer(held, out) }()
 	if err != nil {
 		return inMessages(err)

@@ -2,6 +2,7 @@ package dubbo
 
 import (
 	"compress/gzip"
+	"encoding/base64"
 	"encoding/binary"
 	"io"
 	"net/http"
@@ -9,32 +10,60 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/internal/protojson"
 )
 
-// Dubbo's client for JavaScript speaks Connect's protocol with Triple's headers and numbers of errors: a call is a message as the body, a stream has gRPC's framing and ends with
-// a text in JSON. Values are messages of Protocol Buffers, in binary.
+// Dubbo's client for JavaScript speaks Connect's protocol with Triple's headers and numbers of errors: a call is a message as the body, or in the query of
+// a GET, a stream has gRPC's framing and ends with a text in JSON. Values are messages of Protocol Buffers, in binary or in the JSON of those.
 const (
-	connectCall     = "application/proto"
-	connectStream   = "application/connect+proto"
+	jsonType        = "application/json"
 	connectEncoding = "Connect-Content-Encoding"
-	flagEnd         = 2 // of the message that ends a stream
+	headerProtocol  = "Tri-Protocol-Version"
+	queryOfConnect  = "triple=v1." // begins that of a GET
+	flagEnd         = 2            // of the message that ends a stream
 )
 
-// isConnect reports whether a request is one of Connect's protocol in binary.
-func isConnect(contentType string) bool {
-	return contentType == connectCall || contentType == connectStream
+// messageForm is how a request writes messages of Protocol Buffers.
+type messageForm struct {
+	connect bool // else gRPC
+	stream  bool // of Connect's protocol
+	codec   codec.Codec
 }
 
-// isConnectStream reports whether the request is a stream of Connect's protocol.
-func (c *tripleCall) isConnectStream() bool {
-	return c.r.Header.Get("Content-Type") == connectStream
+// formOf is the form of a request; without a codec for one that is neither gRPC nor Connect's protocol. gRPC of web pages is not spoken.
+func formOf(r *http.Request) messageForm {
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	switch kind {
+	case "application/grpc", "application/grpc+proto":
+		return messageForm{codec: protobuf.Codec}
+	case "application/grpc+json":
+		return messageForm{codec: protojson.Codec}
+	case "application/proto":
+		return messageForm{connect: true, codec: protobuf.Codec}
+	case "application/connect+proto":
+		return messageForm{connect: true, stream: true, codec: protobuf.Codec}
+	case "application/connect+json":
+		return messageForm{connect: true, stream: true, codec: protojson.Codec}
+	case jsonType:
+		if r.Header.Get(headerProtocol) != "" { // else it is JSON without a protocol, which serveJSON answers
+			return messageForm{connect: true, codec: protojson.Codec}
+		}
+	}
+	if r.Method == http.MethodGet && strings.HasPrefix(r.URL.RawQuery, queryOfConnect) {
+		if r.URL.Query().Get("encoding") == "json" {
+			return messageForm{connect: true, codec: protojson.Codec}
+		}
+		return messageForm{connect: true, codec: protobuf.Codec}
+	}
+	return messageForm{}
 }
 
 // encoding is how messages of the request are compressed.
 func (c *tripleCall) encoding() string {
-	if c.isConnectStream() {
+	if c.form.stream {
 		return c.r.Header.Get(connectEncoding)
 	}
 	return c.r.Header.Get(headerEncoding)
@@ -42,9 +71,9 @@ func (c *tripleCall) encoding() string {
 
 // serveConnect answers a call or a stream of Connect's protocol.
 func (c *tripleCall) serveConnect() {
-	if c.r.Method != http.MethodPost {
-		c.w.Header().Set("Allow", http.MethodPost)
-		http.Error(c.w, "Connect's protocol needs POST here", http.StatusMethodNotAllowed)
+	if c.r.Method != http.MethodPost && c.r.Method != http.MethodGet {
+		c.w.Header().Set("Allow", "GET, POST")
+		http.Error(c.w, "Connect's protocol needs GET or POST here", http.StatusMethodNotAllowed)
 		return
 	}
 	action, err := c.connectAction()
@@ -59,13 +88,16 @@ func (c *tripleCall) serveConnect() {
 	default:
 		err = c.callConnect(action)
 	}
-	if err != nil || c.isConnectStream() {
+	if err != nil || c.form.stream {
 		c.endConnect(err)
 	}
 }
 
 // connectAction is the action that is called.
 func (c *tripleCall) connectAction() (*sabir.Action, error) {
+	if c.r.Method == http.MethodGet && fromOtherSite(c.r.Header) {
+		return nil, sabir.NewError(sabir.CodePermissionDenied, sabir.CodePermissionDenied.String(), "a page of another site asks: use POST")
+	}
 	if err := c.route(); err != nil {
 		return nil, err
 	}
@@ -74,21 +106,39 @@ func (c *tripleCall) connectAction() (*sabir.Action, error) {
 	case action == nil:
 		return nil, notFound(c.m, c.inv, c.server.bridge)
 	case !c.m.inMessages(action):
-		return nil, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrBadInput.Name, "the values of %s are no messages of Protocol Buffers: give %s dubbo.Protobuf, or call it by gRPC or JSON", c.inv.method, c.m.name)
-	case action.Stream && !c.isConnectStream():
+		return nil, noMessages(c.m, c.inv)
+	case action.Stream && !c.form.stream:
 		return nil, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrStreamWanted.Name, "%s is a stream", c.inv.method)
-	case !action.Stream && c.isConnectStream():
+	case !action.Stream && c.form.stream:
 		return nil, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrNoStream.Name, "%s is no stream", c.inv.method)
 	}
 	return action, nil
+}
+
+// noMessages is the error of a call in a form that only messages of Protocol Buffers have.
+func noMessages(m *Mapping, inv *invocation) error {
+	return &refusal{sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrBadInput.Name, "the values of %s are no messages of Protocol Buffers: give %s dubbo.Protobuf, or call it by Dubbo's client for Java or by JSON without a protocol", inv.method, m.name)}
+}
+
+// connectBody is the message of a call, and how it is compressed.
+func (c *tripleCall) connectBody() (body io.Reader, encoding string) {
+	if c.r.Method == http.MethodPost {
+		return http.MaxBytesReader(c.w, c.r.Body, maxBody+1), c.r.Header.Get("Content-Encoding")
+	}
+	query := c.r.URL.Query()
+	body = strings.NewReader(query.Get("message"))
+	if query.Get("base64") == "1" {
+		body = base64.NewDecoder(base64.RawURLEncoding, body)
+	}
+	return body, query.Get("compression")
 }
 
 // callConnect answers a call.
 func (c *tripleCall) callConnect(action *sabir.Action) error {
 	c.control.SetReadDeadline(time.Now().Add(bodyLimit))
 	held := &c.server.bridge.bodies
-	var body io.Reader = http.MaxBytesReader(c.w, c.r.Body, maxBody+1)
-	switch c.r.Header.Get("Content-Encoding") {
+	body, encoding := c.connectBody()
+	switch encoding {
 	case "", "identity":
 	case "gzip":
 		z, err := gzip.NewReader(body)
@@ -109,7 +159,7 @@ func (c *tripleCall) callConnect(action *sabir.Action) error {
 	if err != nil {
 		return err
 	}
-	out, err := action.Serve(in, protobuf.Codec, nil, data)
+	out, err := action.Serve(in, c.form.codec, nil, data)
 	if err != nil {
 		return err
 	}
@@ -117,7 +167,10 @@ func (c *tripleCall) callConnect(action *sabir.Action) error {
 		return sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrMessageTooLarge.Name, "the answer of %s has %d bytes: %d is the limit of Triple", c.inv.method, len(out), maxBody)
 	}
 	setAttachments(c.w.Header(), "", c.answer.taken())
-	c.w.Header().Set("Content-Type", connectCall)
+	c.w.Header().Set("Content-Type", "application/proto")
+	if c.form.codec == protojson.Codec {
+		c.w.Header().Set("Content-Type", jsonType)
+	}
 	c.control.SetWriteDeadline(time.Now().Add(bodyLimit))
 	c.w.Write(out) // an error means that the caller is gone
 	c.control.SetWriteDeadline(time.Time{})
@@ -139,9 +192,9 @@ func (c *tripleCall) endConnect(err error) {
 		status, message := tripleStatus(err)
 		failed = &connectError{status, strings.ToValidUTF8(message, "")}
 	}
-	if !c.isConnectStream() {
+	if !c.form.stream {
 		text, _ := json.Append(nil, failed) // of texts, which have a form in any case
-		c.w.Header().Set("Content-Type", "application/json")
+		c.w.Header().Set("Content-Type", jsonType)
 		c.w.WriteHeader(e.HTTPStatus())
 		c.w.Write(text) // an error means that the caller is gone
 		return

@@ -1,15 +1,16 @@
 package dubbo_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
+	"net"
 	"net/http"
-	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/dubbo"
@@ -24,13 +25,13 @@ type total struct{ Sum int64 }
 // caller, and then sends that to limits.
 func adding(t *testing.T) (address string, limits chan bool) {
 	t.Helper()
-	limits = make(chan bool, 2)
+	limits = make(chan bool, len(formsOfJavaScript))
 	s := sabir.NewService("adder")
 	sabir.Handle(s, "add", func(ctx context.Context, in pair) (total, error) {
 		if in.A == 0 {
 			return total{}, sabir.NewError(sabir.CodeInvalidArgument, "NoA", "a is 0")
 		}
-		sabir.SetHeader(ctx, "seen", "go")
+		sabir.SetHeader(ctx, "seen", "go to "+sabir.MetadataFromContext(ctx)["user"])
 		return total{in.A + in.B}, nil
 	})
 	sabir.HandleStream(s, "count", func(_ context.Context, to *sabir.Stream[pair, total]) error {
@@ -75,36 +76,93 @@ func adding(t *testing.T) (address string, limits chan bool) {
 	return address, limits
 }
 
+// formsOfJavaScript are those of client.mjs, with whether their client sends several values in a stream.
+var formsOfJavaScript = map[string]bool{"node 2": true, "node 1.1": false, "node 2 JSON": true, "node 1.1 JSON": false, "node gzip JSON": true, "node GET": false,
+	"gRPC": true, "gRPC JSON": true, "web": false, "web JSON": false, "web GET JSON": false}
+
 func TestDubbosClientForJavaScriptCallsANode(t *testing.T) {
 	brokers.Long(t)
-	dir := filepath.Join(t.TempDir(), "nodejs")
-	brokers.NodeModules(t, "testdata/nodejs", dir)
 	address, limits := adding(t)
-	command := exec.CommandContext(t.Context(), brokers.Program(t, "node", "nodejs"), "client.mjs", "http://"+address)
-	command.Dir, command.Stderr = dir, t.Output()
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := make(map[string]string)
-	for lines := bufio.NewScanner(strings.NewReader(string(out))); lines.Scan(); {
-		name, result, _ := strings.Cut(lines.Text(), " = ")
-		got[name] = result
-	}
-	for name, want := range map[string]string{
-		"add 2": "42", "add 1.1": "42", "count 2": "1 2 3", "count 1.1": "1 2 3", "totals 2": "3 7",
-		"late 2": "DubboError 4", "late 1.1": "DubboError 4",
-		"fail 2": "DubboError 3 a is 0", "fail 1.1": "DubboError 3 a is 0", "fail later 2": "DubboError 11 a is below 0", "fail later 1.1": "DubboError 11 a is below 0",
-	} {
-		if got[name] != want {
-			t.Errorf("%s: JavaScript has %q, want %q", name, got[name], want)
+	got := runCommand(t, "client.mjs", nodejs(t, "client.mjs", "http://"+address)).until("end")
+	for form, several := range formsOfJavaScript {
+		want := map[string]string{"add": "42", "seen": "go to Ada", "fail": "DubboError 3 a is 0", "late": "DubboError 4", "count": "1 2 3", "fail later": "DubboError 11 a is below 0"}
+		if several {
+			want["totals"] = "3 7"
 		}
-	}
-	for range 2 {
+		for name, want := range want {
+			if got := got[name+" "+form]; got != want {
+				t.Errorf("%s by %s: JavaScript has %q, want %q", name, form, got, want)
+			}
+		}
 		if limited := <-limits; !limited {
 			t.Error("a call with a time limit has none at the handler")
 		}
 	}
+}
+
+func TestANodeCallsAServerOfDubboForJavaScript(t *testing.T) {
+	brokers.Long(t)
+	address := freeAddress(t)
+	_, port, _ := net.SplitHostPort(address)
+	server := runCommand(t, "server.mjs", nodejs(t, "server.mjs", port))
+	server.until("ready")
+	node := start(t, dubbo.Bridge(dubbo.Reference("tri://"+address, dubbo.Interface("com.shop.Adder", "adder", dubbo.Version("1.0.0"), dubbo.Protobuf(),
+		dubbo.Method("Add", dubbo.Action("add")), dubbo.Method("Wait", dubbo.Action("wait")), dubbo.Method("Count", dubbo.Action("count"), dubbo.ServerStream()),
+		dubbo.Method("Totals", dubbo.Action("totals"), dubbo.Stream())))))
+	add := sabir.Bind[pair, total](node, "adder.add")
+	ctx, back := dubbo.CollectAttachments(sabir.WithMetadata(t.Context(), "user", "Ada"))
+	if got, err := add(ctx, pair{2, 40}); got.Sum != 42 || err != nil || back.Map()["seen"] != "node to Ada" || back.Map()["behind"] != "it" {
+		t.Errorf("add: got %+v, %v, %v", got, err, back.Map())
+	}
+	if _, err := add(t.Context(), pair{}); sabir.AsError(err).Code != sabir.CodeInvalidArgument || sabir.AsError(err).Message != "a is 0" {
+		t.Errorf("add of 0: %v", err)
+	}
+	numbers := func(a int64) (list []int64, err error) {
+		count, err := sabir.OpenStream[pair, total](t.Context(), node, "adder.count")
+		if err != nil {
+			return nil, err
+		}
+		defer count.Close()
+		if err := count.Send(pair{A: a}); err != nil {
+			return nil, err
+		}
+		for one, err := range count.All() {
+			if err != nil {
+				return list, err
+			}
+			list = append(list, one.Sum)
+		}
+		return list, nil
+	}
+	if got, err := numbers(3); !slices.Equal(got, []int64{1, 2, 3}) || err != nil {
+		t.Errorf("count: got %v, %v", got, err)
+	}
+	if got, err := numbers(-1); len(got) > 0 || sabir.AsError(err).Code != sabir.CodeOutOfRange || sabir.AsError(err).Message != "a is below 0" {
+		t.Errorf("count below 0: got %v, %v", got, err)
+	}
+	totals, err := sabir.OpenStream[pair, total](t.Context(), node, "adder.totals")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer totals.Close()
+	for a := range int64(2) {
+		if err := totals.Send(pair{a, 1}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := totals.Recv(); got.Sum != a+1 || err != nil {
+			t.Errorf("totals: got %+v, %v", got, err)
+		}
+	}
+	totals.CloseSend()
+	if _, err := totals.Recv(); err != io.EOF {
+		t.Errorf("the end of totals is %v", err)
+	}
+	late, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := sabir.Bind[pair, total](node, "adder.wait")(late, pair{}); !errors.Is(err, sabir.ErrDeadlineExceeded) {
+		t.Errorf("a call beyond its deadline: %v", err)
+	}
+	server.until("left")
 }
 
 func TestConnectsProtocolIsAnswered(t *testing.T) {
@@ -135,12 +193,34 @@ func TestConnectsProtocolIsAnswered(t *testing.T) {
 			{"Adder/None", "application/connect+proto", "", message(""), 200, "\x02"},
 			{"Adder/Totals", "application/connect+proto", "", "\x00\xff\xff\xff\xff", 200, "\x02"},
 			{"Adder/Totals", "application/connect+proto", "", "\x02\x00\x00\x00\x02{}", 200, "\x02"},
+			{"Adder/Add", "application/json", "", `{"a":"9007199254740993","b":1}`, 200, `{"sum":"9007199254740994"}`},
+			{"Adder/Add", "application/json; charset=utf-8", "", `{"a":"1","other":[]}`, 200, `{"sum":"1"}`},
+			{"Adder/Add", "application/json", "", "{}", 400, `{"status":3,"message":"a is 0"}`},
+			{"Adder/Add", "application/json", "", `[1, 2]`, 400, `{"status":3`},
+			{"Adder/Add", "application/json", "", `{"a":`, 400, `{"status":3`},
+			{"Adder/Add", "application/json", "", `{"a":` + strings.Repeat("[", 100_000), 400, `{"status":3`},
+			{"Adder/None", "application/json", "", "{}", 404, `{"status":12`},
+			{"Adder/Count", "application/json", "", "{}", 501, `{"status":12`},
+			{"Plain/Plain", "application/json", "", "{}", 501, `{"status":12,"message":"the values of plain are no messages`},
+			{"Adder/Count", "application/connect+json", "", message(`{"a":"2"}`), 200, message(`{"sum":"1"}`) + message(`{"sum":"2"}`) + end("{}")},
+			{"Adder/Totals", "application/connect+json", "", message(`[]`), 200, "\x02"},
+			{"Adder/Add?triple=v1.0.0&encoding=json&message=%7B%22a%22%3A2%7D", "", "", "", 200, `{"sum":"2"}`},
+			{"Adder/Add?triple=v1.0.0&encoding=proto&base64=1&message=CAE", "", "", "", 200, "\x08\x01"},
+			{"Adder/Add?triple=v1.0.0&encoding=proto&base64=1&message=%21", "", "", "", 400, `{"status":3`},
+			{"Adder/Add?triple=v1.0.0&encoding=json&compression=br&message=x", "", "", "", 501, `{"status":12`},
+			{"Adder/Count?triple=v1.0.0&encoding=json&message=%7B%7D", "", "", "", 501, `{"status":12`},
 		} {
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/com.shop."+c.path, strings.NewReader(c.body))
+			method := http.MethodPost
+			if c.kind == "" {
+				method = http.MethodGet
+			}
+			request, err := http.NewRequestWithContext(t.Context(), method, "http://"+address+"/com.shop."+c.path, strings.NewReader(c.body))
 			if err != nil {
 				t.Fatal(err)
 			}
-			request.Header.Set("Content-Type", c.kind)
+			if request.Header.Set("Content-Type", c.kind); strings.HasPrefix(c.kind, "application/json") {
+				request.Header.Set("Tri-Protocol-Version", "1.0.0")
+			}
 			if c.encoding != "" {
 				request.Header.Set("Content-Encoding", c.encoding)
 			}
@@ -155,5 +235,13 @@ func TestConnectsProtocolIsAnswered(t *testing.T) {
 				t.Errorf("%s %s %.100q: got %d %q %v, want %d %q", version, c.path, c.body, response.StatusCode, text, err, c.status, c.want)
 			}
 		}
+	}
+}
+
+func TestPagesOfOtherSitesCannotGetByConnectsProtocol(t *testing.T) {
+	address, _ := adding(t)
+	got := curl(t, "http://"+address+"/com.shop.Adder/Add?triple=v1.0.0&encoding=json&message=%7B%22a%22%3A2%7D", "", "Origin", "https://elsewhere.example")
+	if got.Status != http.StatusForbidden {
+		t.Errorf("got %+v", got)
 	}
 }

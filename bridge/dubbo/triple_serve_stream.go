@@ -9,7 +9,6 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/hessian"
-	"github.com/sabir-go/sabir/codec/protobuf"
 	"github.com/sabir-go/sabir/gateway"
 )
 
@@ -53,7 +52,7 @@ func endedBy(ctx context.Context, err error) error {
 func (c *tripleCall) serveStream(action *sabir.Action) error {
 	var format codec.Codec = streamFormat{}
 	if c.m.inMessages(action) {
-		format = protobuf.Codec
+		format = c.form.codec
 	}
 	ctx, end, stream, err := c.open(action, format)
 	if err != nil {

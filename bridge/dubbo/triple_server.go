@@ -138,13 +138,13 @@ func (t *tripleServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.active.Add(1)
 		defer c.active.Add(-1)
 	}
-	c := &tripleCall{server: t, w: w, r: r, control: http.NewResponseController(w)}
+	c := &tripleCall{server: t, w: w, r: r, control: http.NewResponseController(w), form: formOf(r)}
 	serve, refuse := c.serveJSON, c.refuseJSON
-	switch kind := r.Header.Get("Content-Type"); {
-	case isGRPC(kind):
-		serve, refuse = c.serveGRPC, c.finish
-	case isConnect(kind):
+	switch {
+	case c.form.connect:
 		serve, refuse = c.serveConnect, c.endConnect
+	case c.form.codec != nil:
+		serve, refuse = c.serveGRPC, c.finish
 	}
 	switch {
 	case !t.bridge.open.Load():
@@ -155,12 +155,6 @@ func (t *tripleServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer t.bridge.serving.End()
 		serve()
 	}
-}
-
-// isGRPC reports whether a message is in the framing of gRPC, and in binary: gRPC of JSON, and that of web pages, are not spoken.
-func isGRPC(contentType string) bool {
-	name, _, _ := strings.Cut(contentType, ";")
-	return name == "application/grpc" || name == "application/grpc+proto"
 }
 
 // mapping finds an interface. A caller that names no version means 1.0.0, as Java has it, or if it names no group either, any.

@@ -1,22 +1,8 @@
 // Calls com.shop.Adder by Dubbo's client for JavaScript, and prints what comes of each call.
 import { createPromiseClient } from "@apachedubbo/dubbo";
-import { createDubboTransport } from "@apachedubbo/dubbo-node";
-import { MethodKind, proto3 } from "@bufbuild/protobuf";
-
-const Pair = proto3.makeMessageType("com.shop.Pair", [
-  { no: 1, name: "a", kind: "scalar", T: 3 /* int64 */ },
-  { no: 2, name: "b", kind: "scalar", T: 3 },
-]);
-const Sum = proto3.makeMessageType("com.shop.Sum", [{ no: 1, name: "sum", kind: "scalar", T: 3 }]);
-const Adder = {
-  typeName: "com.shop.Adder",
-  methods: {
-    add: { name: "Add", I: Pair, O: Sum, kind: MethodKind.Unary },
-    count: { name: "Count", I: Pair, O: Sum, kind: MethodKind.ServerStreaming },
-    wait: { name: "Wait", I: Pair, O: Sum, kind: MethodKind.Unary },
-    totals: { name: "Totals", I: Pair, O: Sum, kind: MethodKind.BiDiStreaming },
-  },
-};
+import { compressionGzip, createDubboTransport, createGrpcTransport } from "@apachedubbo/dubbo-node";
+import { createDubboTransport as createWebTransport } from "@apachedubbo/dubbo-web";
+import { Adder } from "./adder.mjs";
 
 async function print(name, call) {
   let result;
@@ -41,16 +27,33 @@ async function* pairs() {
   yield { a: 3n, b: 4n };
 }
 
-for (const httpVersion of ["2", "1.1"]) {
-  const client = createPromiseClient(Adder, createDubboTransport({ baseUrl: process.argv[2], httpVersion }), { serviceVersion: "1.0.0" });
-  await print(`add ${httpVersion}`, async () => (await client.add({ a: 2n, b: 40n })).sum);
-  await print(`fail ${httpVersion}`, () => client.add({ a: 0n, b: 1n }));
+const baseUrl = process.argv[2];
+const transports = {
+  "node 2": createDubboTransport({ baseUrl, httpVersion: "2" }),
+  "node 1.1": createDubboTransport({ baseUrl, httpVersion: "1.1" }),
+  "node 2 JSON": createDubboTransport({ baseUrl, httpVersion: "2", useBinaryFormat: false }),
+  "node 1.1 JSON": createDubboTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false }),
+  "node gzip JSON": createDubboTransport({ baseUrl, httpVersion: "2", useBinaryFormat: false, useHttpGet: true, sendCompression: compressionGzip, compressMinBytes: 1 }),
+  "node GET": createDubboTransport({ baseUrl, httpVersion: "1.1", useHttpGet: true }),
+  "gRPC": createGrpcTransport({ baseUrl, httpVersion: "2" }),
+  "gRPC JSON": createGrpcTransport({ baseUrl, httpVersion: "2", useBinaryFormat: false }),
+  "web": createWebTransport({ baseUrl, useBinaryFormat: true }),
+  "web JSON": createWebTransport({ baseUrl }),
+  "web GET JSON": createWebTransport({ baseUrl, useHttpGet: true }),
+};
+for (const [name, transport] of Object.entries(transports)) {
+  const client = createPromiseClient(Adder, transport, { serviceVersion: "1.0.0" });
+  let seen; // attachments of an answer are in its headers, and those of gRPC in its trailers
+  const look = (h) => (seen = h.get("seen") ?? seen);
+  await print(`add ${name}`, async () => (await client.add({ a: 2n, b: 40n }, { headers: { user: "Ada" }, onHeader: look, onTrailer: look })).sum);
+  console.log(`seen ${name} = ${seen}`);
+  await print(`fail ${name}`, () => client.add({ a: 0n, b: 1n }));
   // The text is the client's or the node's, by which of them noticed first.
-  await print(`late ${httpVersion}`, () => client.wait({ a: 1n }, { timeoutMs: 300 }).catch((e) => `${e.name} ${e.code}`));
-  await print(`count ${httpVersion}`, () => numbers(client.count({ a: 3n })));
-  await print(`fail later ${httpVersion}`, () => numbers(client.count({ a: -1n })));
-  if (httpVersion === "2") {
-    await print(`totals ${httpVersion}`, () => numbers(client.totals(pairs())));
+  await print(`late ${name}`, () => client.wait({ a: 1n }, { timeoutMs: 300 }).catch((e) => `${e.name} ${e.code}`));
+  await print(`count ${name}`, () => numbers(client.count({ a: 3n })));
+  await print(`fail later ${name}`, () => numbers(client.count({ a: -1n })));
+  if (!name.startsWith("web") && !name.includes("1.1") && name !== "node GET") {
+    await print(`totals ${name}`, () => numbers(client.totals(pairs())));
   }
 }
 console.log("end");

@@ -54,6 +54,16 @@ public class Consumer {
         print("add", () -> orders.add(2, 40));
         print("place", () -> orders.place(new Order("a", 2, 1.5, Arrays.asList("x", "y"))));
         print("find", () -> orders.find("b", 7));
+        print("zero in", () -> orders.place(new Order("z", 0, -0.0, null)));
+        print("zero out", () -> orders.find("minus zero", 0));
+        print("shared list", () -> {
+            List<String> tags = Arrays.asList("x", "y");
+            Order order = new Order("a", 1, 0, tags);
+            order.setParent(new Order("b", 2, 0, tags));
+            Order placed = orders.place(order);
+            return placed + " " + (placed.getTags() == placed.getParent().getTags() ? "of one list" : "of two lists");
+        });
+        print("stranger", orders::stranger);
         print("list", () -> orders.list("Ada", Arrays.asList(1, 2)));
         print("count", () -> new TreeMap<>(orders.count(Map.of("a", 1, "b", 2), true)));
         print("price", () -> orders.price(new BigDecimal("12.50"), new Date(86400000)));
@@ -74,6 +84,13 @@ public class Consumer {
         for (String how : List.of("input", "state", "declared", "plain", "panic", "exception", "unknown class")) {
             print("fail by " + how, () -> orders.fail(how));
         }
+        print("fail with a cause", () -> {
+            try {
+                return orders.fail("cause");
+            } catch (IllegalStateException e) {
+                return e + " by " + e.getCause() + " by " + e.getCause().getCause();
+            }
+        });
         print("slow", () -> {
             RpcContext.getClientAttachment().setAttachment("timeout", "300");
             return orders.slow(60000);

@@ -23,4 +23,5 @@ public interface OrderService {
     void note(String text);
     String fail(String how) throws OutOfStockException;
     String slow(int milliseconds);
+    Object stranger();
 }

@@ -67,6 +67,7 @@ public class Provider implements OrderService {
             case "input": throw new IllegalArgumentException("no such id");
             case "state": throw new IllegalStateException("closed");
             case "declared": throw new OutOfStockException("none is left");
+            case "cause": throw new IllegalStateException("closed", new IllegalArgumentException("no key"));
             default: throw new RuntimeException();
         }
     }
@@ -80,6 +81,8 @@ public class Provider implements OrderService {
         }
         return "done";
     }
+
+    public Object stranger() { return null; }
 
     public static void main(String[] arguments) throws Exception {
         ApplicationConfig application = new ApplicationConfig("provider");

@@ -1,4 +1,6 @@
-package rpc
+// Package protojson is the JSON of Protocol Buffers (https://protobuf.dev/programming-guides/json) for values that package codec/protobuf writes: 64-bit
+// integers are strings, bytes base64, names in lower camel case. It is not the JSON of codec/json.
+package protojson
 
 import (
 	"bytes"
@@ -14,20 +16,20 @@ import (
 	"github.com/sabir-go/sabir/codec/protobuf"
 )
 
-// protoJSON is the JSON of Protocol Buffers (https://protobuf.dev/programming-guides/json): 64-bit integers are strings, bytes base64,
-// names in lower camel case. It is not the JSON of codec/json. Fields that the type does not have are skipped, or refused by
-// strictProtoJSON.
+// Codec skips fields that the type does not have, and Strict refuses them.
 var (
-	protoJSON       = codec.Contained(jsonFormat{})
-	strictProtoJSON = codec.Contained(jsonFormat{strict: true})
+	Codec  = codec.Contained(format{})
+	Strict = codec.Contained(format{strict: true})
 )
 
-// jsonFormat goes by the descriptor of a type: from JSON to the message, and from there by codec/protobuf to the value.
-type jsonFormat struct{ strict bool }
+// format goes by the descriptor of a type: from JSON to the message, and from there by codec/protobuf to the value.
+type format struct{ strict bool }
 
-func (jsonFormat) Name() string { return "protojson" }
+// Name implements codec.Codec.
+func (format) Name() string { return "protojson" }
 
-func (f jsonFormat) Decode(data []byte, v any) error {
+// Decode implements codec.Codec.
+func (f format) Decode(data []byte, v any) error {
 	if len(data) == 0 {
 		return protobuf.Decode(nil, v)
 	}
@@ -45,7 +47,8 @@ func (f jsonFormat) Decode(data []byte, v any) error {
 	return protobuf.Decode(wire, v)
 }
 
-func (f jsonFormat) Append(dst []byte, v any) ([]byte, error) {
+// Append implements codec.Codec.
+func (f format) Append(dst []byte, v any) ([]byte, error) {
 	m, err := messageOf(v)
 	if err != nil {
 		return dst, err
