@@ -20,6 +20,8 @@ type DeadLetter struct {
 	// Codec names the codec of Data. Data is JSON, or a string of base64 where the codec is another.
 	Codec string             `json:"codec"`
 	Data  stdjson.RawMessage `json:"data"`
+	// Attributes are those of a CloudEvent in the binary mode, beside which Data is its data.
+	Attributes map[string]string `json:"attributes,omitempty"`
 }
 
 // maxDeadMessages bounds what one call lists or replays.
@@ -30,7 +32,7 @@ func DeadLetters(ctx context.Context, from sabir.Caller, name string, limit int)
 	_, list, err := deadMessages(ctx, from, name, limit)
 	var letters []DeadLetter
 	for _, l := range list {
-		letters = append(letters, DeadLetter{Key: l.Key, ID: l.ID, Dead: l.Dead, Codec: l.Codec, Data: readable(&l.Message)})
+		letters = append(letters, DeadLetter{Key: l.Key, ID: l.ID, Dead: l.Dead, Codec: l.Codec, Data: readable(&l.Message), Attributes: l.Attributes})
 	}
 	return letters, err
 }

@@ -405,8 +405,14 @@ func TestWhatIsNoEventOnAChannelIsADeadLetterAtOnce(t *testing.T) {
 				if err := them.publish(&w.brokerMessage); err != nil {
 					t.Fatal(err)
 				}
-				if d := takeDead(t, node).Dead; d.Attempts != 1 || d.Code != "InvalidArgument" || !strings.Contains(d.Reason, w.reason) {
+				letter := takeDead(t, node)
+				if d := letter.Dead; d.Attempts != 1 || d.Code != "InvalidArgument" || !strings.Contains(d.Reason, w.reason) {
 					t.Errorf("%+v became the dead letter %+v, want one that says %q", w.brokerMessage, d, w.reason)
+				}
+				for name, value := range w.attributes {
+					if letter.Attributes[name] != value {
+						t.Errorf("the dead letter of %+v has the attributes %v", w.brokerMessage, letter.Attributes)
+					}
 				}
 			}
 			if len(got) > 0 {

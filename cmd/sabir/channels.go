@@ -227,7 +227,11 @@ func letterRow(l channel.DeadLetter) []string {
 	if l.Dead != nil {
 		from, when = *l.Dead, ago(l.Dead.Time)+" ago"
 	}
-	data := []rune(string(l.Data))
+	text := string(l.Data)
+	if event := l.Attributes; len(event) > 0 { // what people know an event by; --json has all
+		text = strings.TrimSpace(event["type"]+" "+event["id"]) + " " + text
+	}
+	data := []rune(text)
 	if len(data) > 60 {
 		data = append(data[:59], '…')
 	}

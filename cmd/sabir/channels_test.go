@@ -97,3 +97,10 @@ func TestChannelsCommandsSayWhatIsMissing(t *testing.T) {
 		}
 	}
 }
+
+func TestADeadEventIsListedByItsTypeAndID(t *testing.T) {
+	row := letterRow(channel.DeadLetter{Data: []byte(`{"total":1}`), Attributes: map[string]string{"type": "shop.paid", "id": "7", "source": "/shop"}})
+	if got := row[len(row)-1]; got != `shop.paid 7 {"total":1}` {
+		t.Errorf("got %q", got)
+	}
+}
