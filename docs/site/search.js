@@ -1,10 +1,14 @@
 "use strict"
 {
 	const up = document.currentScript.dataset.up
-	const q = document.getElementById("q"), found = document.getElementById("found")
+	const q = document.getElementById("q"), found = document.getElementById("found"), said = document.getElementById("said")
 	const menu = document.getElementById("menu"), nav = document.getElementById("nav")
 
-	menu.onclick = () => menu.setAttribute("aria-expanded", nav.classList.toggle("open"))
+	// What the open menu covers on a narrow screen cannot have the focus.
+	const main = document.getElementById("main")
+	const open = on => { nav.classList.toggle("open", on); menu.setAttribute("aria-expanded", on); main.inert = on }
+	menu.onclick = () => open(!nav.classList.contains("open"))
+	matchMedia("(max-width:760px)").onchange = () => open(false)
 	document.getElementById("theme").onclick = () => {
 		const root = document.documentElement
 		const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches
@@ -18,6 +22,7 @@
 		button.onclick = async () => {
 			await navigator.clipboard.writeText(pre.querySelector("code").textContent)
 			button.textContent = "Copied"
+			said.textContent = "Copied"
 			setTimeout(() => button.textContent = "Copy", 1500)
 		}
 		pre.append(button)
@@ -68,10 +73,23 @@
 			found.append(item)
 		}
 		found.hidden = !words.length
+		said.textContent = words.length ? hits.length + " found" : ""
 	}
+	document.querySelector(".search").addEventListener("keydown", e => {
+		const step = { ArrowDown: 1, ArrowUp: -1 }[e.key]
+		if (!step || found.hidden) return
+		const stops = [q, ...found.querySelectorAll("a")]
+		stops[stops.indexOf(document.activeElement) + step]?.focus()
+		e.preventDefault()
+	})
+	// The focus does not stay in what is closed.
 	document.addEventListener("keydown", e => {
-		if (e.key === "/" && document.activeElement !== q) { e.preventDefault(); q.focus() }
-		if (e.key === "Escape") { found.hidden = true; q.blur() }
+		if (e.key === "/" && document.activeElement !== q && !e.ctrlKey && !e.metaKey && !e.altKey) { e.preventDefault(); q.focus() }
+		if (e.key !== "Escape") return
+		if (found.contains(document.activeElement)) q.focus()
+		if (nav.contains(document.activeElement) && nav.classList.contains("open")) menu.focus()
+		found.hidden = true
+		open(false)
 	})
 	document.addEventListener("click", e => { if (!e.target.closest(".search")) found.hidden = true })
 }

@@ -196,6 +196,23 @@ func TestEveryActionCanBeShown(t *testing.T) {
 	}
 }
 
+func TestEveryControlIsReachedByTabAndSeen(t *testing.T) {
+	d := browse(t)
+	d.open("users.create")
+	for width, scheme := range map[int64]string{1400: "light", 390: "dark"} {
+		d.Size(width, 844)
+		d.prefer(scheme)
+		d.Shot("openapi-keyboard-" + scheme)
+		for _, fault := range d.KeyboardFaults() {
+			t.Errorf("at %d: %s", width, fault)
+		}
+	}
+	d.Click("#menu", `document.querySelector("nav.open")`)
+	for _, fault := range d.KeyboardFaults() {
+		t.Errorf("with the list of actions open: %s", fault)
+	}
+}
+
 func TestControlsHaveNames(t *testing.T) {
 	d := browse(t)
 	d.open("users.create")

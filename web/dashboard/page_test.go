@@ -132,7 +132,9 @@ func TestThePageInABrowser(t *testing.T) {
 		b.Click(`.choose input`, `!document.querySelector('.bar button').disabled`)
 		b.Click(`.bar button`, `document.querySelector('#say').innerText === '1 replayed'`)
 		b.Click(`.bar button:nth-child(4)`, `document.querySelector('dialog[open]')?.innerText.includes('Delete all dead letters of shop.invoices.dead?')`)
+		b.Until(`document.activeElement.innerText === 'Keep'`) // Enter alone deletes nothing
 		b.Click(`dialog[open] .primary`, `/^\d+ deleted$/.test(document.querySelector('#say').innerText)`)
+		b.Until(`['BUTTON', 'H1'].includes(document.activeElement.tagName)`) // the button that had it, or where that has nothing left to do the title
 	})
 	b.Part(t, "the last hour is there when the page opens, and what is seen now is one choice away", func(t *testing.T) {
 		b.anew("")

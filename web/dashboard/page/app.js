@@ -103,7 +103,7 @@ document.getElementById('keys-button').addEventListener('click', () => keys.show
 const writes = e => e.matches('input, textarea, select, [contenteditable]');
 let going = 0;
 addEventListener('keydown', e => {
-  if (e.ctrlKey || e.metaKey || e.altKey || keys.open || writes(e.target)) return;
+  if (e.ctrlKey || e.metaKey || e.altKey || document.querySelector('dialog[open]') || writes(e.target)) return;
   if (going && performance.now() - going < 1500) {
     going = 0;
     const to = places.find(p => p.key === e.key);

@@ -136,6 +136,7 @@ export function map(onpick) {
     setAttr(element, 'height', height);
     const r = n <= 8 ? (narrow ? 31 : 38) : n <= 16 ? 25 : 13;
     const rx = Math.max(0, Math.min(width / 2 - r - 44, n <= 3 ? 240 : 330)), ry = height / 2 - r - 34;
+    const focused = [...drawn].find(([, d]) => d.g === document.activeElement)?.[0];
     lines.replaceChildren();
     dots.replaceChildren();
     drawn.clear();
@@ -170,6 +171,7 @@ export function map(onpick) {
       lines.append(s('rect', { class: 'link-back', x: x - 29, y: y - 10, width: 58, height: 20, rx: 10 }), text);
       drawnLinks.set(l.a + '\n' + l.b, text);
     }
+    drawn.get(focused)?.g.focus({ preventScroll: true });
   }
 
   function draw() {

@@ -22,6 +22,19 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+// arrange makes rows the children of their parent, in this order. Those that are in their place are not touched. The one that
+// has the focus keeps it, and where it is no longer among them it stays until the focus has gone elsewhere.
+export function arrange(parent, rows) {
+  const at = document.activeElement, wanted = new Set(rows);
+  for (const row of [...parent.children]) if (!wanted.has(row) && !row.contains(at)) row.remove();
+  let next = parent.firstChild;
+  for (const row of rows) {
+    while (next && !wanted.has(next)) next = next.nextSibling;
+    if (row === next) next = next.nextSibling; else parent.insertBefore(row, next);
+  }
+  if (document.activeElement !== at && parent.contains(at)) at.focus({ preventScroll: true }); // a row that is moved loses it
+}
+
 export function setAttr(node, name, value) {
   if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
 }

@@ -190,14 +190,14 @@ export function makeForm(schema, defs) {
 
   function choice(p, name, required, options) {
     const id = 'f' + ++ids;
-    const input = h('select', { id }, !required && h('option', { value: '', text: '(left out)' }), options.map(([v, text]) => h('option', { value: v, text })));
+    const input = h('select', { id, 'aria-label': name ? null : 'Value' }, !required && h('option', { value: '', text: '(left out)' }), options.map(([v, text]) => h('option', { value: v, text })));
     if (p.default !== undefined) input.value = JSON.stringify(p.default);
     return { element: labelled(id, p, p, name, required, input), isSet: () => input.value !== '', read: () => input.value || undefined };
   }
 
   function area(raw, p, name, required) {
     const id = 'f' + ++ids;
-    const input = h('textarea', { id, class: 'code', rows: 3, spellcheck: 'false', placeholder: 'JSON', oninput: () => input.removeAttribute('aria-invalid') });
+    const input = h('textarea', { id, class: 'code', rows: 3, spellcheck: 'false', placeholder: 'JSON', 'aria-label': name ? null : 'Value', oninput: () => input.removeAttribute('aria-invalid') });
     return { element: labelled(id, p, raw, name, required, input), isSet: () => input.value.trim() !== '', read(bad) {
       const text = input.value.trim();
       if (text === '') { if (required) refuse(input, bad, `“${name}” is missing.`); return undefined; }

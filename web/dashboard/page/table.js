@@ -1,7 +1,7 @@
 // A table whose rows stay in place while their figures change: sorted by a click on a heading, walked with the arrow keys,
 // and on a narrow screen a list of cards.
 
-import { h, setText } from './dom.js';
+import { h, setText, arrange } from './dom.js';
 
 // columns: {key, label, num, value(row) to sort by, text(row) or draw(row, cell), wide, lead}
 export function table({ caption, columns, key, sort, empty }) {
@@ -41,26 +41,22 @@ export function table({ caption, columns, key, sort, empty }) {
       sortedAt = performance.now();
       sorts++;
       rows.sort(compare);
-      const there = new Set(rows.map(key));
-      for (const [k, row] of shown) if (!there.has(k)) { row.element.remove(); shown.delete(k); }
     }
-    let after = null;
     for (const r of rows) {
       let row = shown.get(key(r));
       if (!row) shown.set(key(r), row = makeRow());
       columns.forEach((c, i) => c.draw ? c.draw(r, row.cells[i]) : setText(row.cells[i], c.text(r)));
-      if (resort) {
-        const place = after ? after.nextSibling : body.firstChild;
-        if (place !== row.element) body.insertBefore(row.element, place);
-        after = row.element;
-      }
+    }
+    if (resort) {
+      arrange(body, rows.map(r => shown.get(key(r)).element));
+      for (const [k, row] of shown) if (row.element.parentNode !== body) shown.delete(k);
     }
     columns.forEach((c, i) => {
       if (order.key === c.key) heads[i].setAttribute('aria-sort', order.down ? 'descending' : 'ascending');
       else heads[i].removeAttribute('aria-sort');
     });
     choose.value = order.key;
-    grid.hidden = !rows.length;
+    grid.hidden = !body.firstChild;
     element.firstChild.hidden = rows.length < 2;
     none.replaceChildren(...(rows.length ? [] : [empty()]));
   }

@@ -1,6 +1,6 @@
 // One action: what it does now, what it takes and gives, and a form to call it.
 
-import { h, heading, tile, badge, empty, code, icon, say, setText } from './dom.js';
+import { h, heading, tile, badge, empty, code, say, setText, arrange } from './dom.js';
 import { state, api, figuresOf, entryOf } from './live.js';
 import { rate, span, count, share, json, bytes, clock, plural } from './format.js';
 import { histogram } from './chart.js';
@@ -37,6 +37,7 @@ export function action(name) {
     try { took = await api('api/latency?action=' + encodeURIComponent(name), undefined, stop.signal); drawBars(); } catch { /* the status shows it */ }
   }
 
+  const bad = new Map(), badList = h('ul', { class: 'lines rows' }); // by their traces
   async function askErrors() {
     const at = failures.lastChild;
     let list;
@@ -45,9 +46,11 @@ export function action(name) {
       at.replaceChildren(empty('No traces to read errors from', h('span', {}, 'Keep the last spans with ', code('ring := dashboard.Traces(4096)'), ', give it to ', code('telemetry.Traces(ring)'), ' and serve ', code('ring.Service()'), '.')));
       return;
     }
-    const bad = list.traces.filter(t => (t.failed || t.error) && t.names.includes(name)).slice(0, 8);
-    at.replaceChildren(bad.length ? h('ul', { class: 'lines rows' }, bad.map(t => h('li', {}, h('a', { href: '#/traces/' + t.trace }, h('time', { text: clock(t.start / 1000, true) }), h('b', { class: 'bad', text: t.error || 'failed' }), h('span', { class: 'grow muted', text: 'in ' + t.name }), h('span', { class: 'num', text: span(t.took) }))))) :
-      empty('No errors lately', 'Of the traces that the rings still hold, none of this action failed.'));
+    const newest = list.traces.filter(t => (t.failed || t.error) && t.names.includes(name)).slice(0, 8);
+    for (const key of bad.keys()) if (!newest.some(t => t.trace === key)) bad.delete(key);
+    for (const t of newest) if (!bad.has(t.trace)) bad.set(t.trace, h('li', {}, h('a', { href: '#/traces/' + t.trace }, h('time', { text: clock(t.start / 1000, true) }), h('b', { class: 'bad', text: t.error || 'failed' }), h('span', { class: 'grow muted', text: 'in ' + t.name }), h('span', { class: 'num', text: span(t.took) }))));
+    arrange(badList, newest.map(t => bad.get(t.trace)));
+    arrange(at, [badList.firstChild ? badList : empty('No errors lately', 'Of the traces that the rings still hold, none of this action failed.')]);
   }
 
   async function load() {
@@ -125,7 +128,6 @@ export function action(name) {
   }
 
   const asking = setInterval(ask, 2000), errors = setInterval(askErrors, 10000);
-  void icon;
   askErrors();
   let loaded = '', first = true;
   return {

@@ -1,6 +1,6 @@
 // Durable channels, and the dead letters of one.
 
-import { h, heading, badge, empty, code, setText, say } from './dom.js';
+import { h, heading, badge, empty, code, setText, say, arrange } from './dom.js';
 import { api, state } from './live.js';
 import { settings } from './settings.js';
 import { count, bytes, plural, matches, json, clock } from './format.js';
@@ -61,35 +61,42 @@ export function deadLetters(path) {
   const slash = path.indexOf('/'), node = path.slice(0, slash), channel = path.slice(slash + 1);
   const stop = new AbortController(), chosen = new Set();
   const wrong = h('p', { class: 'wrong', role: 'alert' }), body = h('div', { class: 'rows', onkeydown: walk });
-  let letters = [], busy = false;
+  const rows = new Map(); // by their keys: what one reads stays as it is while others come and go
+  let letters = [], busy = false, shown = 0;
   const act = (what, label, all) => h('button', { type: 'button', text: label, onclick: () => settle(what, all) });
   const replay = act('replay', 'Replay chosen'), remove = act('delete', 'Delete chosen'), replayAll = act('replay', 'Replay all', true), removeAll = act('delete', 'Delete all', true);
   const buttons = h('div', { class: 'bar' }, replay, remove, replayAll, removeAll);
   const sure = h('dialog', { 'aria-labelledby': 'sure' });
-  const element = h('div', { class: 'view' }, heading(channel, h('p', { class: 'crumbs' }, h('a', { href: '#/channels', text: 'Channels' }), ' / dead letters'), h('p', { class: 'lead', text: 'Messages that were given up, the oldest 100 first.' })), buttons, wrong, h('section', { class: 'card flush' }, body), sure);
+  const title = heading(channel, h('p', { class: 'crumbs' }, h('a', { href: '#/channels', text: 'Channels' }), ' / dead letters'), h('p', { class: 'lead', text: 'Messages that were given up, the oldest 100 first.' }));
+  const element = h('div', { class: 'view' }, title, buttons, wrong, h('section', { class: 'card flush' }, body), sure);
 
   function draw() {
     for (const key of chosen) if (!letters.some(l => l.key === key)) chosen.delete(key);
-    replay.disabled = remove.disabled = busy || !chosen.size;
-    replayAll.disabled = removeAll.disabled = busy || !letters.length;
+    const at = document.activeElement;
+    replay.disabled = remove.disabled = !chosen.size;
+    replayAll.disabled = removeAll.disabled = !letters.length;
+    if (at.disabled && buttons.contains(at)) title.querySelector('h1').focus(); // what is disabled loses the focus
     buttons.hidden = Boolean(state.hello?.readOnly);
-    if (!letters.length) body.replaceChildren(empty('No dead letters', 'Every message was handled, or comes again.'));
   }
 
   function fill() {
-    body.replaceChildren(...letters.map((l, i) => {
-      const dead = l.dead || {}, detail = h('div', { class: 'payload', id: 'l' + i, hidden: true });
-      const box = h('input', { type: 'checkbox', 'aria-label': 'choose ' + l.key, onchange: () => { if (box.checked) chosen.add(l.key); else chosen.delete(l.key); draw(); } });
-      box.checked = chosen.has(l.key);
-      const line = h('button', { type: 'button', class: 'line letter', 'aria-expanded': 'false', 'aria-controls': 'l' + i, onclick: () => {
-        const open = line.getAttribute('aria-expanded') === 'true';
-        line.setAttribute('aria-expanded', String(!open));
-        if (!detail.firstChild) detail.append(h('dl', { class: 'facts' }, [['Key', l.key], ['Message', l.id], ['From', dead.channel], ['Group', dead.group], ['Attempts', dead.attempts], ['Codec', l.codec], ...Object.entries(l.attributes || {})].filter(([, v]) => v !== undefined && v !== '').map(([k, v]) => h('div', {}, h('dt', { text: k }), h('dd', { text: v })))), h('p', { text: dead.reason || '' }), json(JSON.stringify(l.data)));
-        detail.hidden = open;
-      } }, h('b', { text: dead.reason || 'published here' }), h('span', { class: 'muted', text: [dead.time && clock(Date.parse(dead.time)), dead.channel, dead.attempts && plural(dead.attempts, 'attempt')].filter(Boolean).join(' · ') }));
-      return h('div', { class: 'event' }, h('div', { class: 'choose' }, !state.hello?.readOnly && box, line), detail);
-    }));
+    for (const key of rows.keys()) if (!letters.some(l => l.key === key)) rows.delete(key);
+    for (const l of letters) if (!rows.has(l.key)) rows.set(l.key, makeRow(l));
+    arrange(body, letters.length ? letters.map(l => rows.get(l.key)) : [empty('No dead letters', 'Every message was handled, or comes again.')]);
     draw();
+  }
+
+  function makeRow(l) {
+    const dead = l.dead || {}, id = 'l' + ++shown, detail = h('div', { class: 'payload', id, hidden: true });
+    const box = h('input', { type: 'checkbox', 'aria-label': 'choose ' + l.key, onchange: () => { if (box.checked) chosen.add(l.key); else chosen.delete(l.key); draw(); } });
+    box.checked = chosen.has(l.key);
+    const line = h('button', { type: 'button', class: 'line letter', 'aria-expanded': 'false', 'aria-controls': id, onclick: () => {
+      const open = line.getAttribute('aria-expanded') === 'true';
+      line.setAttribute('aria-expanded', String(!open));
+      if (!detail.firstChild) detail.append(h('dl', { class: 'facts' }, [['Key', l.key], ['Message', l.id], ['From', dead.channel], ['Group', dead.group], ['Attempts', dead.attempts], ['Codec', l.codec], ...Object.entries(l.attributes || {})].filter(([, v]) => v !== undefined && v !== '').map(([k, v]) => h('div', {}, h('dt', { text: k }), h('dd', { text: v })))), h('p', { text: dead.reason || '' }), json(JSON.stringify(l.data)));
+      detail.hidden = open;
+    } }, h('b', { text: dead.reason || 'published here' }), h('span', { class: 'muted', text: [dead.time && clock(Date.parse(dead.time)), dead.channel, dead.attempts && plural(dead.attempts, 'attempt')].filter(Boolean).join(' · ') }));
+    return h('div', { class: 'event' }, h('div', { class: 'choose' }, !state.hello?.readOnly && box, line), detail);
   }
 
   async function ask() {
@@ -107,13 +114,13 @@ export function deadLetters(path) {
     const n = all ? 'all dead letters' : plural(chosen.size, 'dead letter');
     if (what === 'replay') { run(what, all); return; }
     sure.replaceChildren(h('h2', { id: 'sure', text: `Delete ${n} of ${channel}?` }), h('p', { text: 'They cannot be had back.' }), h('div', { class: 'bar' },
-      h('button', { type: 'button', class: 'primary', text: 'Delete', onclick: () => { sure.close(); run(what, all); } }), h('button', { type: 'button', text: 'Keep', onclick: () => sure.close() })));
+      h('button', { type: 'button', class: 'primary', text: 'Delete', onclick: () => { sure.close(); run(what, all); } }), h('button', { type: 'button', text: 'Keep', autofocus: true, onclick: () => sure.close() })));
     sure.showModal();
   }
 
   async function run(what, all) {
+    if (busy) return;
     busy = true;
-    draw();
     try {
       const done = await api('api/settle', JSON.stringify({ do: what, node, channel, all: Boolean(all), keys: all ? [] : [...chosen] }), stop.signal);
       say(`${done.count} ${what === 'replay' ? 'replayed' : 'deleted'}`);

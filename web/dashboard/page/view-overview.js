@@ -66,7 +66,7 @@ function past(node) {
   const stop = new AbortController(), chart = traffic(), note = h('span', { class: 'muted more' });
   let hour = [];
   const pick = (name, label) => h('button', { type: 'button', text: label, 'aria-pressed': String(shown === name), onclick: () => { shown = name; for (const b of choice.children) b.setAttribute('aria-pressed', String(b.textContent === label)); draw(); } });
-  const choice = h('span', { class: 'choice small' }, pick('hour', 'Last hour'), pick('looks', 'Now'));
+  const choice = h('span', { class: 'choice small', role: 'group', 'aria-label': 'Time that is shown' }, pick('hour', 'Last hour'), pick('looks', 'Now'));
   const draw = () => { chart.update(node || shown === 'hour' && hour.length > 1 ? hour : state.history); };
   async function ask() {
     try {

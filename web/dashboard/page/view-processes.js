@@ -1,6 +1,6 @@
 // Processes: supervisors with those below them.
 
-import { h, heading, badge, empty, code, icon, setText } from './dom.js';
+import { h, heading, badge, empty, code, icon, setText, arrange } from './dom.js';
 import { api } from './live.js';
 import { settings } from './settings.js';
 import { count, lasting, plural, matches } from './format.js';
@@ -59,20 +59,19 @@ export function processes() {
 
   function draw() {
     if (!answer) return;
-    const list = flat(), there = new Set(list.map(x => x.id));
+    const list = flat(), there = new Set(list.map(x => x.id)), focused = tree.contains(document.activeElement);
     for (const [id, r] of rows) if (!there.has(id)) { r.item.remove(); rows.delete(id); }
-    let after = null;
     for (const x of list) {
       let r = rows.get(x.id);
       if (!r) rows.set(x.id, r = makeRow(x.id));
       r.row = x;
       fillRow(r, x);
-      const place = after ? after.nextSibling : tree.firstChild;
-      if (place !== r.item) tree.insertBefore(r.item, place);
-      after = r.item;
     }
-    if (!there.has(current)) current = list[0]?.id || '';
+    arrange(tree, list.map(x => rows.get(x.id).item));
+    while (current && !there.has(current)) current = current.slice(0, Math.max(0, current.lastIndexOf('/'))); // of a process that has ended, what was above it
+    current ||= list[0]?.id || '';
     for (const [id, r] of rows) r.item.tabIndex = id === current ? 0 : -1;
+    if (focused && !tree.contains(document.activeElement)) rows.get(current)?.item.focus({ preventScroll: true });
     const mute = answer.nodes.filter(n => !n.answer);
     const lines = [];
     if (!list.length) lines.push(kept.filter ? empty('Nothing matches “' + kept.filter + '”', 'Esc empties the filter.') :
