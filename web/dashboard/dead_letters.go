@@ -32,7 +32,13 @@ func (b *dashboard) deadLetters(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v, err := b.answerCache.get(r.Context(), "dead letters "+node+" "+name, func(ctx context.Context) (any, error) {
-		return askJSON(ctx, b.node, node, "$channels.dead", deadLettersRequest{Channel: name, Limit: shownDeadLetters})
+		letters, err := ask[[]map[string]json.RawMessage](ctx, b.node, node, "$channels.dead", deadLettersRequest{Channel: name, Limit: shownDeadLetters})
+		for _, l := range letters { // as text: a page that parsed it would lose the digits of large numbers
+			if l["data"], err = json.Marshal(string(l["data"])); err != nil {
+				break
+			}
+		}
+		return letters, err
 	})
 	b.respond(w, v, err)
 }
