@@ -93,7 +93,7 @@ export function deadLetters(path) {
     const line = h('button', { type: 'button', class: 'line letter', 'aria-expanded': 'false', 'aria-controls': id, onclick: () => {
       const open = line.getAttribute('aria-expanded') === 'true';
       line.setAttribute('aria-expanded', String(!open));
-      if (!detail.firstChild) detail.append(h('dl', { class: 'facts' }, [['Key', l.key], ['Message', l.id], ['From', dead.channel], ['Group', dead.group], ['Attempts', dead.attempts], ['Codec', l.codec], ...Object.entries(l.attributes || {})].filter(([, v]) => v !== undefined && v !== '').map(([k, v]) => h('div', {}, h('dt', { text: k }), h('dd', { text: v })))), h('p', { text: dead.reason || '' }), json(JSON.stringify(l.data)));
+      if (!detail.firstChild) detail.append(h('dl', { class: 'facts' }, [['Key', l.key], ['Message', l.id], ['From', dead.channel], ['Group', dead.group], ['Attempts', dead.attempts], ['Codec', l.codec], ...Object.entries(l.attributes || {})].filter(([, v]) => v !== undefined && v !== '').map(([k, v]) => h('div', {}, h('dt', { text: k }), h('dd', { text: v })))), h('p', { text: dead.reason || '' }), json(l.data));
       detail.hidden = open;
     } }, h('b', { text: dead.reason || 'published here' }), h('span', { class: 'muted', text: [dead.time && clock(Date.parse(dead.time)), dead.channel, dead.attempts && plural(dead.attempts, 'attempt')].filter(Boolean).join(' · ') }));
     return h('div', { class: 'event' }, h('div', { class: 'choose' }, !state.hello?.readOnly && box, line), detail);
