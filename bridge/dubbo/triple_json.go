@@ -12,13 +12,12 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/introspect"
 )
 
-// serveJSON answers a call of Triple in JSON: POST /interface/method, whose body is a list of arguments, or the one argument, or GET with them in the query.
-// A stream of answers is one of server-sent events.
+// serveJSON answers a call of Triple in JSON: POST /interface/method, whose body is a list of arguments, an object with them, or the one argument, or GET with them in the query.
+// As Java has it, PUT, PATCH and DELETE are POST, and what the body leaves out is taken from the query. A stream of answers is one of server-sent events.
 func (c *tripleCall) serveJSON() {
 	out, err := c.callJSON()
 	if err != nil {
@@ -36,18 +35,23 @@ func (c *tripleCall) serveJSON() {
 }
 
 func (c *tripleCall) callJSON() ([]byte, error) {
-	get := c.r.Method == http.MethodGet
-	switch {
-	case get && fromOtherSite(c.r.Header):
-		return nil, &statusError{http.StatusForbidden, "a page of another site asks: want POST of application/json"}
-	case !get && c.r.Method != http.MethodPost:
-		c.w.Header().Set("Allow", "GET, POST")
+	kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	isJSON := err == nil && (kind == jsonType || strings.HasSuffix(kind, "+json") && !strings.HasPrefix(kind, "application/grpc"))
+	asked := isJSON // by a browser, before a page of another site may send this
+	switch c.r.Method {
+	case http.MethodPut, http.MethodPatch, http.MethodDelete:
+		asked = true
+	case http.MethodGet, http.MethodHead, http.MethodPost:
+	default:
+		c.w.Header().Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE")
 		return nil, &statusError{http.StatusMethodNotAllowed, "want GET or POST"}
 	}
-	if kind := c.r.Header.Get("Content-Type"); kind != "" && !get {
-		if name, _, err := mime.ParseMediaType(kind); err != nil || name != "application/json" && !strings.HasSuffix(name, "+json") || strings.HasPrefix(name, "application/grpc") {
-			return nil, &statusError{http.StatusUnsupportedMediaType, fmt.Sprintf("the content type %.100q is not spoken: want application/json", kind)}
-		}
+	if !asked && fromOtherSite(c.r.Header) {
+		return nil, &statusError{http.StatusForbidden, "a page of another site asks: want POST of application/json"}
+	}
+	get := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead
+	if c.r.Header.Get("Content-Type") != "" && !get && !isJSON && !c.isForm() {
+		return nil, &statusError{http.StatusUnsupportedMediaType, fmt.Sprintf("the content type %.100q is not spoken: want application/json", c.r.Header.Get("Content-Type"))}
 	}
 	if err := c.route(); err != nil {
 		return nil, err
@@ -61,10 +65,10 @@ func (c *tripleCall) callJSON() ([]byte, error) {
 	}
 	defer held.free(len(body))
 	c.control.SetReadDeadline(time.Time{})
-	count, format, input := countElements(body), codec.Codec(jsonArguments{}), body
 	if get {
-		count, format, input = len(c.r.URL.Query()), queryArguments{}, []byte(c.r.URL.RawQuery)
+		body = nil
 	}
+	count, format, input := c.requestOf(body)
 	if action == nil {
 		if action = c.server.bridge.byCount(c.m, c.inv.method, count); action == nil {
 			return nil, notFound(c.m, c.inv, c.server.bridge)
@@ -179,14 +183,13 @@ func (jsonArguments) Decode(data []byte, v any) error {
 	if len(data) == 0 || isEmpty(v) {
 		return nil
 	}
-	if data[0] != '[' {
-		return json.Decode(data, v)
-	}
 	p := positionsOf(target.Type())
-	if p.err != nil {
+	switch {
+	case p.err != nil:
 		return p.err
-	}
-	if p.fields == nil && takesList(target.Type()) { // which is the one argument
+	case data[0] == '{' && p.fields != nil:
+		return decodeNamed(nil, data, v)
+	case data[0] != '[', p.fields == nil && takesList(target.Type(), data): // which is the one argument
 		return json.Decode(data, v)
 	}
 	var list []stdjson.RawMessage
@@ -211,10 +214,12 @@ func (jsonArguments) Decode(data []byte, v any) error {
 	return nil
 }
 
-// takesList reports whether a list of JSON may be a value of the type.
-func takesList(t reflect.Type) bool {
+// takesList reports whether a list of JSON may be a value of the type. Bytes are a text, in base64.
+func takesList(t reflect.Type, list []byte) bool {
 	switch t.Kind() {
-	case reflect.Slice, reflect.Array, reflect.Interface:
+	case reflect.Slice, reflect.Array:
+		return t.Elem().Kind() != reflect.Uint8 || !bytes.HasPrefix(bytes.TrimSpace(list[1:]), []byte{'"'})
+	case reflect.Interface:
 		return true
 	}
 	return false

@@ -4,7 +4,7 @@ import "testing"
 
 // FuzzTripleQuery reads texts as arguments in the query of a URL.
 func FuzzTripleQuery(f *testing.F) {
-	for _, query := range []string{"", "text=a&number=7", "numbers=1&numbers=2", "%zz", "text=%00", "any=%7B%7D&flags=true", "bytes=AA=="} {
+	for _, query := range []string{"", "text=a&number=7", "numbers=1&numbers=2", "%zz", "text=%00", "any=%7B%7D&flags=true", "bytes=AA==", "text=a\n{\"NUMBER\":1}", "\n{\"of\":{},\"Of\":{}}"} {
 		f.Add(query)
 	}
 	f.Fuzz(func(_ *testing.T, query string) {

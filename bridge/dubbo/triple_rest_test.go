@@ -66,12 +66,15 @@ func withoutNulls(v any) any {
 	return v
 }
 
-// curl sends a request as curl does: GET, or POST of a body in JSON.
+// curl sends a request as curl does: GET, or POST of a body in JSON, unless the body begins with another method.
 func curl(t *testing.T, url, body string, headers ...string) (a restAnswer) {
 	t.Helper()
 	method := http.MethodGet
 	if body != "" {
 		method = http.MethodPost
+	}
+	if other, rest, has := strings.Cut(body, " "); has && other == strings.ToUpper(other) && other[0] >= 'A' {
+		method, body = other, rest
 	}
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -79,6 +82,9 @@ func curl(t *testing.T, url, body string, headers ...string) (a restAnswer) {
 	}
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
+	}
+	if strings.HasPrefix(body, "customer=") {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
@@ -113,6 +119,13 @@ var restRequests = []struct{ path, body, want string }{
 	{"OrderService/later?text=soon", "", `200 application/json ["sooner"]`},
 	{"OrderService/list?customer=Ada&numbers=1&numbers=2", "", `200 application/json [[{"amount":1,"id":"Ada","total":0},{"amount":2,"id":"Ada","total":0}]]`},
 	{"OrderService/none", "", "404 application/json "},
+	{"OrderService/list", `{"customer":"Ada","numbers":[1]}`, `200 application/json [[{"amount":1,"id":"Ada","total":0}]]`},
+	{"OrderService/list?numbers=1", `{"customer":"Ada"}`, `200 application/json [[{"amount":1,"id":"Ada","total":0}]]`},
+	{"OrderService/list", `PUT ["Ada", [1]]`, `200 application/json [[{"amount":1,"id":"Ada","total":0}]]`},
+	{"OrderService/list?customer=Ada&numbers=1", "POST ", `200 application/json [[{"amount":1,"id":"Ada","total":0}]]`},
+	{"OrderService/list?customer=Ada&numbers=1", "DELETE ", `200 application/json [[{"amount":1,"id":"Ada","total":0}]]`},
+	{"OrderService/list?customer=Ada&numbers=1", "PATCH ", `200 application/json [[{"amount":1,"id":"Ada","total":0}]]`},
+	{"OrderService/list", "customer=Ada&numbers=1&numbers=2", `200 application/json [[{"amount":1,"id":"Ada","total":0},{"amount":2,"id":"Ada","total":0}]]`},
 	{"TradeService/watch?article=a", "", `200 text/event-stream [{"amount":0,"id":"a","total":0},{"amount":1,"id":"a","total":0},{"amount":2,"id":"a","total":0}]`},
 	{"TradeService/watch", `["a"]`, `200 text/event-stream [{"amount":0,"id":"a","total":0},{"amount":1,"id":"a","total":0},{"amount":2,"id":"a","total":0}]`},
 	{"TradeService/watch?article=fail+later", "", `200 text/event-stream [{"amount":0,"id":"fail later","total":0},{"amount":1,"id":"fail later","total":0},{"amount":2,"id":"fail later","total":0},{"message":"no more","status":"500"}]`},
@@ -139,9 +152,30 @@ func TestGetAndEventsAreAnsweredOverHTTP(t *testing.T) {
 		{"OrderService/ping", 403, []string{"Sec-Fetch-Site", "cross-site"}},
 		{"OrderService/ping", 403, []string{"Origin", "https://elsewhere.example"}},
 		{"OrderService/ping", 200, []string{"Sec-Fetch-Site", "none"}},
+		{"OrderService/find?ID=b&version=7", 200, nil},
+		{"OrderService/find?id=b&VERSION=x", 400, nil},
 	} {
 		if got := curl(t, base+c.path, "", c.header...); got.Status != c.status {
 			t.Errorf("%s %q: %+v, want %d", c.path, c.header, got, c.status)
+		}
+	}
+}
+
+func TestPagesOfOtherSitesMustAskBeforeTheyPost(t *testing.T) {
+	url := "http://" + watching(t) + "/com.shop.OrderService/list?customer=Ada&numbers=1"
+	for _, c := range []struct {
+		body, kind string
+		status     int
+	}{
+		{"POST ", "", 403},
+		{"customer=Ada&numbers=1", "application/x-www-form-urlencoded", 403},
+		{`["Ada", [1]]`, "", 403},
+		{`["Ada", [1]]`, "text/plain", 403},
+		{`["Ada", [1]]`, "application/json", 200}, // of which a browser has asked, and was not answered
+		{"PUT ", "", 200},
+	} {
+		if got := curl(t, url, c.body, "Origin", "https://elsewhere.example", "Content-Type", c.kind); got.Status != c.status {
+			t.Errorf("%+v: %+v", c, got)
 		}
 	}
 }
@@ -159,5 +193,13 @@ func TestGetAndEventsAreAnsweredAsJavaDoes(t *testing.T) {
 		if !reflect.DeepEqual(here, java) {
 			t.Errorf("%s: here %+v, Java %+v", c.path, here, java)
 		}
+	}
+	// A method of Java's interface has a path there, which is not in what consumers send, and not here.
+	path := "/com.shop.OrderService/orders/b/7"
+	if java := curl(t, "http://127.0.0.1:"+port+path, ""); fmt.Sprint(java) != "{200 application/json [map[amount:7 id:b tags:[t] total:0.5]]}" {
+		t.Errorf("the path of Java's interface: %v", java)
+	}
+	if here := curl(t, "http://"+own+path, ""); here.Status != http.StatusNotFound {
+		t.Errorf("the path of Java's interface here: %v", here)
 	}
 }

@@ -288,6 +288,8 @@ func TestJSONIsAnsweredOverHTTP(t *testing.T) {
 			{"count", `[{"a":1}, true]`, 200, `{"a":1,"all":1}`},
 			{"fail", `["state"]`, 500, `{"message":"the shop is closed","status":"500"}`},
 			{"note", `["a note"]`, 200, `null`},
+			{"bytes", `["AQID"]`, 200, `"AQID/w=="`},
+			{"bytes", `[1, 2, 3]`, 200, `"AQID/w=="`},
 			{"add", `["x", 1]`, 400, `{"message":`},
 			{"add", "[1, 2, 3]", 400, `{"message":`},
 			{"add", `[1, 2`, 400, `{"message":`},
@@ -317,7 +319,7 @@ func TestOtherRequestsOfHTTPAreRefused(t *testing.T) {
 		method, path, kind string
 		status             int
 	}{
-		{"PUT", "/com.shop.OrderService/ping", "", 405},
+		{"OPTIONS", "/com.shop.OrderService/ping", "", 405},
 		{"POST", "/com.shop.OrderService/ping", "text/xml", 415},
 		{"POST", "/com.shop.OrderService/ping", "application/grpc+json", 505},
 		{"POST", "/com.shop.OrderService/ping", "application/grpc-web+proto", 415},

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.Date;
 import java.util.List;
 import java.util.Map;
+import java.util.Scanner;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -17,7 +18,7 @@ import org.apache.dubbo.rpc.RpcException;
 import org.apache.dubbo.rpc.service.EchoService;
 import org.apache.dubbo.rpc.service.GenericService;
 
-/** Calls a provider at the address of its argument as programs do, and prints what comes of each call. */
+/** Calls a provider at the address of its argument as programs do, and prints what comes of each call. With a second argument, it calls once for each line of its input. */
 public class Consumer {
     static <T> T refer(String url, Class<T> type, String generic, String group) {
         ApplicationConfig application = new ApplicationConfig("consumer");
@@ -30,8 +31,7 @@ public class Consumer {
         }
         reference.setVersion("1.0.0");
         reference.setGroup(group);
-        // A lost connection is made anew as often as both say, which is once a minute as they come.
-        reference.setUrl(url + "?heartbeat=5000&dubbo.application.least-reconnect-duration=1000");
+        reference.setUrl(url);
         reference.setTimeout(20000);
         reference.setRetries(0);
         return reference.get();
@@ -48,8 +48,20 @@ public class Consumer {
         System.out.println(name + " = " + result);
     }
 
+    static void idle(OrderService orders) throws Exception {
+        for (Scanner lines = new Scanner(System.in); lines.hasNextLine(); ) {
+            print(lines.nextLine(), orders::ping);
+        }
+        System.exit(0);
+    }
+
     public static void main(String[] arguments) throws Exception {
-        OrderService orders = refer(arguments[0], OrderService.class, null, null);
+        if (arguments.length > 1) {
+            idle(refer(arguments[0], OrderService.class, null, null));
+        }
+        // A lost connection is made anew as often as both say, which is once a minute as they come.
+        String url = arguments[0] + "?heartbeat=5000&dubbo.application.least-reconnect-duration=1000";
+        OrderService orders = refer(url, OrderService.class, null, null);
         print("ping", orders::ping);
         print("add", () -> orders.add(2, 40));
         print("place", () -> orders.place(new Order("a", 2, 1.5, Arrays.asList("x", "y"))));
@@ -112,7 +124,7 @@ public class Consumer {
         all.await();
         System.out.println("threads = " + right);
 
-        GenericService generic = refer(arguments[0], GenericService.class, "true", null);
+        GenericService generic = refer(url, GenericService.class, "true", null);
         print("generic place", () -> {
             Map<?, ?> placed = (Map<?, ?>) generic.$invoke("place", new String[] {"com.shop.Order"},
                 new Object[] {Map.of("class", "com.shop.Order", "id", "g", "amount", 1)});
@@ -122,7 +134,7 @@ public class Consumer {
         print("generic later", () -> generic.$invokeAsync("later", new String[] {"java.lang.String"}, new Object[] {"soon"}).get());
         print("generic favourite", () -> generic.$invoke("favourite", new String[] {"com.shop.Color"}, new Object[] {"GREEN"}));
         print("generic fail", () -> generic.$invoke("fail", new String[] {"java.lang.String"}, new Object[] {"state"}));
-        OrderService other = refer(arguments[0], OrderService.class, null, "nowhere");
+        OrderService other = refer(url, OrderService.class, null, "nowhere");
         print("other group", other::ping);
         System.out.println("end");
         System.in.read();
