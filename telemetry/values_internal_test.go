@@ -65,6 +65,8 @@ func TestAValueInASpanIsJSONWithoutSecrets(t *testing.T) {
 		{"an array of bytes", [2]byte{}, `"(2 bytes)"`},
 		{"a time", time.Unix(0, 0).UTC(), `"1970-01-01T00:00:00Z"`},
 		{"its own JSON", ownJSON{`{"token":"x","list":[1,{"secret":2}]}`}, `{"list":[1,{"secret":"(hidden)"}],"token":"(hidden)"}`},
+		{"a document whose type is not known here", new(json.RawMessage(`{"pin":1}`)), `"(9 bytes)"`},
+		{"a document in a value", []json.RawMessage{json.RawMessage(`{"clientSecret":1}`)}, `[{"clientSecret":"(hidden)"}]`},
 		{"its own JSON, raw", json.RawMessage(`{"clientSecret":1}`), `{"clientSecret":"(hidden)"}`},
 		{"its own that is none", ownJSON{`{`}, `"(1 bytes)"`},
 		{"its own that is too long", ownJSON{strings.Repeat(" ", maxMarshaled) + "1"}, `"(65537 bytes)"`},

@@ -86,3 +86,39 @@ func TestWrongSettingsOfValuesAreNamed(t *testing.T) {
 		}
 	}
 }
+
+type opening struct {
+	Box string `json:"box"`
+	Pin string `json:"pin" sabir:"secret"`
+}
+
+// Only the node that handles the call knows the tags of its types.
+func TestAGatewayShowsNothingOfWhatItForwards(t *testing.T) {
+	exporter := tracetest.NewInMemoryExporter()
+	tel := newTelemetry(t, telemetry.Config{Traces: exporter, Values: []string{"**"}})
+	vault := sabir.NewService("vault")
+	sabir.Handle(vault, "open", func(_ context.Context, in opening) (opening, error) { return in, nil })
+	address := "mem://" + t.Name()
+	startNamed(t, "server", sabir.Serve(vault), sabir.Use(tel.Middleware()), sabir.Join(address))
+	caller := start(t, sabir.Use(tel.Middleware()), sabir.Join(address))
+	if _, err := sabir.CallJSON(t.Context(), caller, "vault.open", []byte(`{"box":"b","pin":"1234"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := tel.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for _, span := range exporter.GetSpans() {
+		for _, a := range span.Attributes {
+			if strings.Contains(a.Value.String(), "1234") {
+				t.Errorf("the %v span has %s = %s", span.SpanKind, a.Key, a.Value.String())
+			}
+		}
+		if attr(span, "sabir.input") == `{"box":"b","pin":"(hidden)"}` {
+			shown++
+		}
+	}
+	if shown != 1 {
+		t.Errorf("%d spans have the input, want that of the node that handled it", shown)
+	}
+}
