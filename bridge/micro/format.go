@@ -13,13 +13,14 @@ import (
 type format struct {
 	contentType string
 	codec       codec.Codec
-	empty       string // what stands for an empty body, which go-micro does not decode
+	empty       string   // what stands for an empty body, which go-micro does not decode
+	around      envelope // nil for none
 }
 
 var formats = []format{
-	{"application/json", json.Codec, "null"},
-	{"application/protobuf", protobuf.Codec, ""},
-	{"application/octet-stream", Bytes, ""},
+	{"application/json", json.Codec, "null", nil},
+	{"application/protobuf", protobuf.Codec, "", nil},
+	{"application/octet-stream", Bytes, "", nil},
 }
 
 // formatOf is the format of a message. go-micro takes one without a content type as Protocol Buffers.

@@ -2,6 +2,7 @@ package micro
 
 import (
 	"bytes"
+	"encoding/json"
 	"net"
 	"net/http"
 	"strings"
@@ -118,6 +119,36 @@ func FuzzFrames(f *testing.F) {
 		}
 		if text := percentEncode(message); !validValue(text) {
 			t.Errorf("a message came out as %q", text)
+		}
+	})
+}
+
+// FuzzEnvelopes reads bytes as the body of a request in each format of the HTTP transport, and sends on what it read.
+func FuzzEnvelopes(f *testing.F) {
+	f.Add([]byte(`{"id":"1","method":"Lab.Add","params":[{"a":1}]}`), "Lab.Add", "no")
+	f.Add([]byte("\x00\x00\x00\x02\x0a\x00\x00\x00\x00\x03\x0a\x01x"), "", "")
+	f.Add([]byte("\xff\xff\xff\xff"), "\xff", "a\xffb")
+	f.Fuzz(func(t *testing.T, body []byte, method, failed string) {
+		h := http.Header{headerMethod: {method}, headerID: {"7"}}
+		for _, contentType := range []string{"application/json-rpc", "application/proto-rpc", "application/grpc+json", "application/grpc"} {
+			form, ok := httpFormatOf(contentType)
+			if !ok || form.contentType != contentType {
+				t.Fatal(contentType)
+			}
+			if value, err := form.open(body); err == nil && len(value) > max(len(body), len(form.empty)) {
+				t.Errorf("%s has %d bytes of %d", contentType, len(value), len(body))
+			}
+			sealed := form.seal(h, []byte("7"), failed)
+			switch contentType {
+			case "application/json-rpc":
+				if !json.Valid(sealed) {
+					t.Errorf("an answer is %q", sealed)
+				}
+			case "application/proto-rpc":
+				if value, err := form.open(sealed); err != nil || string(value) != "7" {
+					t.Errorf("an answer has %q, %v", value, err)
+				}
+			}
 		}
 	})
 }

@@ -110,6 +110,8 @@ type order struct {
 	Address  string
 	Metadata map[string]string
 	MS       int
+	Request  int
+	Retries  int
 	Topic    string
 	Stream   string
 	Version  string

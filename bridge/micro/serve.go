@@ -125,9 +125,10 @@ func (b *bridge) serve(w http.ResponseWriter, r *http.Request) {
 		text := errorTo(err).header()
 		h.Set(headerError, text)
 		h.Set("X-"+headerError, text)
-		out = nil
+		out = f.seal(r.Header, nil, text)
 	} else {
 		h.Set("Content-Type", f.contentType)
+		out = f.seal(r.Header, out, "")
 	}
 	control := http.NewResponseController(w)
 	control.SetWriteDeadline(time.Now().Add(writeLimit))
@@ -144,7 +145,7 @@ func (b *bridge) call(w http.ResponseWriter, r *http.Request) ([]byte, format, e
 	if header(r.Header, headerTopic) != "" {
 		return nil, format{}, sabir.Errorf(sabir.CodeUnimplemented, "NoEvents", "events come through go-micro's broker, and not as calls")
 	}
-	f, ok := formatOf(r.Header.Get("Content-Type"))
+	f, ok := httpFormatOf(r.Header.Get("Content-Type"))
 	if !ok {
 		return nil, f, unsupported(r)
 	}
@@ -160,7 +161,11 @@ func (b *bridge) call(w http.ResponseWriter, r *http.Request) ([]byte, format, e
 		return nil, f, err
 	}
 	defer done()
-	out, err := action.Serve(inboundOf(w, r), f.codec, nil, f.input(body))
+	value, err := f.open(body)
+	if err != nil {
+		return nil, f, err
+	}
+	out, err := action.Serve(inboundOf(w, r), f.codec, nil, value)
 	return out, f, err
 }
 

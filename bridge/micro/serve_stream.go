@@ -100,7 +100,11 @@ func (s *servedStream) feed() error {
 			ended = true // it is read on to notice when the client closes
 		case ended:
 		default:
-			if err := give(s.stream, s.format.input(body)); err != nil {
+			value, err := s.format.open(body)
+			if err == nil {
+				err = give(s.stream, value)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -128,7 +132,7 @@ func (s *servedStream) answer(ctx context.Context) {
 	for {
 		value, err := s.stream.Recv()
 		if err == nil {
-			err = s.write(s.header, value)
+			err = s.write(s.header, s.format.seal(s.header, value, ""))
 			if err == nil {
 				continue
 			}
@@ -145,7 +149,7 @@ func (s *servedStream) answer(ctx context.Context) {
 			h.Set(headerError, errorTo(err).header())
 		}
 		h.Set("X-"+headerError, h.Get(headerError))
-		s.write(h, nil) // an error means that the client has gone
+		s.write(h, s.format.seal(h, nil, h.Get(headerError))) // an error means that the client has gone
 		return
 	}
 }

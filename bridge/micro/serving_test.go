@@ -3,6 +3,10 @@ package micro_test
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -66,12 +70,22 @@ func TestClientsOfGoMicroCallActions(t *testing.T) {
 			{"Protocol Buffers", order{Endpoint: "Orders.Greet", As: "application/protobuf", In: json.RawMessage(`"Ada"`)}, "Hello, Ada", nil},
 			{"an empty message of Protocol Buffers", order{Endpoint: "Orders.Greet", As: "application/protobuf", In: json.RawMessage(`""`)}, "Hello, ", nil},
 			{"bytes", order{Endpoint: "Orders.Bytes", As: "application/octet-stream", In: json.RawMessage(`[7]`)}, "got [7]", nil},
+			{"JSON-RPC", order{Endpoint: "Orders.Place", As: "application/json-rpc", In: json.RawMessage(`{"item":"tea"}`)}, `{"text":"an order of tea"}`, nil},
+			{"an error in JSON-RPC", order{Endpoint: "Orders.Fail", As: "application/json-rpc"}, "", []string{`"id":"SoldOut"`, `"code":409`, "«0»"}},
+			{"Protocol Buffers with an envelope", order{Endpoint: "Orders.Greet", As: "application/proto-rpc", In: json.RawMessage(`"Ada"`)}, "Hello, Ada", nil},
+			{"an empty message with an envelope", order{Endpoint: "Orders.Greet", As: "application/proto-rpc", In: json.RawMessage(`""`)}, "Hello, ", nil},
+			{"an error with an envelope", order{Endpoint: "Orders.Nope", As: "application/proto-rpc", In: json.RawMessage(`"Ada"`)}, "", []string{"rpc: can't find method Nope"}},
+			{"frames of gRPC with JSON", order{Endpoint: "Orders.Place", As: "application/grpc+json", In: json.RawMessage(`{"item":"tea"}`)}, `{"text":"an order of tea"}`, nil},
+			{"frames of gRPC with Protocol Buffers", order{Endpoint: "Orders.Greet", As: "application/grpc+proto", In: json.RawMessage(`"Ada"`)}, "Hello, Ada", nil},
+			{"frames of gRPC", order{Endpoint: "Orders.Greet", As: "application/grpc", In: json.RawMessage(`""`)}, "Hello, ", nil},
+			{"an error with frames of gRPC", order{Endpoint: "Orders.Fail", As: "application/grpc+json"}, "", []string{`"id":"SoldOut"`, `"code":409`}},
 			{"an endpoint with a name of its own", order{Service: "go.micro.srv.shop", Endpoint: "Shop.Order", In: json.RawMessage(`{"item":"tea"}`)}, `{"text":"an order of tea"}`, nil},
 			{"an error of the handler", order{Endpoint: "Orders.Fail"}, "", []string{`"id":"SoldOut"`, `"code":409`, `"detail":"none are left: «0»"`, `"status":"Conflict"`}},
 			{"an error of go-micro further on", order{Endpoint: "Orders.Relay", In: json.RawMessage(`{"value":"lab.fail"}`)}, "", []string{`"id":"lab.fail"`, `"code":409`, `"detail":"taken"`}},
 			{"a field that breaks a rule", order{Endpoint: "Orders.Place"}, "", []string{`"code":422`, `"id":"ValidationFailed"`, "item"}},
 			{"a field of a wrong type", order{Endpoint: "Orders.Place", In: json.RawMessage(`{"item":7}`)}, "", []string{`"code":400`, `"id":"BadInput"`, "item"}},
 			{"the wait of the caller", order{Endpoint: "Orders.Sleep", MS: 200}, "", []string{`"code":408`}},
+			{"the wait of the client", order{Endpoint: "Orders.Sleep", Request: 200}, "", []string{`"code":408`, `"id":"go.micro.client"`}},
 			{"an unknown method", order{Endpoint: "Orders.Nope"}, "", []string{"rpc: can't find method Nope"}},
 			{"an unknown handler", order{Endpoint: "Nobody.Nope"}, "", []string{"rpc: can't find service Nobody"}},
 			{"no endpoint", order{Endpoint: "Place"}, "", []string{"rpc: service/endpoint request ill-formed: Place"}},
@@ -89,6 +103,65 @@ func TestClientsOfGoMicroCallActions(t *testing.T) {
 			contains(t, "the error of "+c.behaviour, a.Error, c.failed...)
 		}
 	})
+}
+
+// go-micro's clients are told to repeat calls up to five times by default.
+func TestClientsOfGoMicroRepeatWhatTookTooLong(t *testing.T) {
+	overBoth(t, func(t *testing.T, lab *peer, grpc bool) {
+		var mu sync.Mutex
+		runs := make(map[string]int)
+		s := sabir.NewService("work")
+		sabir.Handle(s, "fail", func(_ context.Context, in value) (value, error) {
+			mu.Lock()
+			runs[in.Value]++
+			mu.Unlock()
+			code, again := map[string]sabir.Code{"408": sabir.CodeDeadlineExceeded, "409": sabir.CodeAborted, "500": sabir.CodeInternal, "503": sabir.CodeUnavailable}[in.Value], in.Value == "503"
+			err := sabir.NewError(code, "Refused", "no")
+			if again {
+				err = err.AsRetryable()
+			}
+			return value{}, err
+		})
+		_, at := serving(t, []sabir.Servable{s}, micro.Expose("work.*"))
+		as := "application/json"
+		if grpc {
+			as = "application/grpc+json"
+		}
+		for status, want := range map[string]int{"408": 2, "409": 1, "500": 1, "503": 1} {
+			a := lab.call(order{Service: "work", Endpoint: "Work.Fail", As: as, Address: at, In: json.RawMessage(`{"value":"` + status + `"}`), Retries: 1})
+			contains(t, "the error", a.Error, `"code":`+status)
+			mu.Lock()
+			if runs[status] != want {
+				t.Errorf("a call that failed with %s ran %d times, want %d", status, runs[status], want)
+			}
+			mu.Unlock()
+		}
+	})
+}
+
+// go-micro's own servers take HTTP/2 without TLS too, which its clients do not speak, and proxies may.
+func TestCallsMayComeOverHTTP2(t *testing.T) {
+	_, at := serving(t, []sabir.Servable{placer("orders")}, micro.Expose("orders.*"))
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{Protocols: protocols}
+	defer transport.CloseIdleConnections()
+	for body, want := range map[string]string{`{"item":"tea"}`: `{"text":"an order of tea"} `, `{}`: ` {"id":"ValidationFailed","code":422`} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+at, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Micro-Service": {"orders"}, "Micro-Endpoint": {"Orders.Place"}}
+		response, err := transport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if got := string(text) + " " + response.Header.Get("Micro-Error"); err != nil || response.ProtoMajor != 2 || response.StatusCode != 200 || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: HTTP/%d %s %s, %v", body, response.ProtoMajor, response.Status, got, err)
+		}
+	}
 }
 
 func TestHandlersGetMetadataAndDeadlinesOfGoMicro(t *testing.T) {

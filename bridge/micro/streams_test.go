@@ -117,6 +117,15 @@ func TestClientsOfGoMicroOpenStreams(t *testing.T) {
 				t.Errorf("the total is %+v, %s", a.Outs, a.Error)
 			}
 		}
+		for _, other := range []string{"application/json-rpc", "application/grpc+json"} {
+			if grpc {
+				break // which has its own content types
+			}
+			a = lab.call(order{Service: "flow", Endpoint: "Flow.Chat", As: other, Stream: "turns", In: inputs(3), Address: at})
+			if len(a.Outs) != 3 || a.Error != "" || a.Outs[2].Sum != 4 {
+				t.Errorf("%s: %+v, %s", other, a.Outs, a.Error)
+			}
+		}
 		a = call("Flow.Nope", "all", inputs(1))
 		contains(t, "the error of an unknown stream", a.Error, "can't find method Nope")
 	})

@@ -144,6 +144,8 @@ var codePaths = map[string]codePath{
 	"bridge/dubbo.provider.finish":                   {entryPoints: []string{"answer of a call through a client"}},
 	"bridge/dubbo.readInvocation":                    {fixed: "the Decoder contains panics, and its error refuses the call"},
 	"bridge/dubbo.readReply":                         {fixed: "the Decoder contains panics, and its error is that of the answer"},
+	"bridge/micro.jsonRPC.open":                      {fixed: "a request of JSON-RPC: the values stay as they are"},
+	"bridge/micro.jsonRPC.seal":                      {fixed: "an answer of JSON-RPC: texts"},
 	"bridge/micro.Error.header":                      {fixed: "an error of go-micro: numbers and texts"},
 	"bridge/micro.bridge.messageFor":                 {entryPoints: []string{"input of a call through a client"}},
 	"bridge/micro.readMessage":                       {fixed: "an event of go-micro: texts and bytes"},

@@ -144,7 +144,9 @@ type order struct {
 	In       json.RawMessage
 	Address  string // "" asks the registry
 	Metadata map[string]string
-	MS       int    // the time limit; 0 for go-micro's own
+	MS       int // the time limit; 0 for go-micro's own
+	Request  int // RequestTimeout in ms; 0 for go-micro's own
+	Retries  int
 	Topic    string // publishes In in place of a call
 	Stream   string // the values of In are those of a stream: "turns" waits for an answer to each, "all" for none
 	Version  string // selects nodes by their version
@@ -299,7 +301,10 @@ func call(c client.Client, o *order, a *answer) error {
 		}
 		return c.Publish(ctx, c.NewMessage(o.Topic, in, client.WithMessageContentType(o.As)))
 	}
-	options := []client.CallOption{client.WithRetries(0)}
+	options := []client.CallOption{client.WithRetries(o.Retries)}
+	if o.Request > 0 {
+		options = append(options, client.WithRequestTimeout(time.Duration(o.Request)*time.Millisecond))
+	}
 	if o.Address != "" {
 		options = append(options, client.WithAddress(o.Address))
 	}
@@ -316,7 +321,7 @@ func call(c client.Client, o *order, a *answer) error {
 		return stream(ctx, c, o, a, options)
 	}
 	switch o.As {
-	case "application/protobuf", "application/grpc+proto":
+	case "application/protobuf", "application/proto-rpc", "application/grpc+proto", "application/grpc":
 		var text string
 		if err := json.Unmarshal(o.In, &text); err != nil {
 			return err
