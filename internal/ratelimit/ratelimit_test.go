@@ -1,6 +1,8 @@
 package ratelimit_test
 
 import (
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,4 +30,32 @@ func TestABucketGivesItsBurstAndThenItsRate(t *testing.T) {
 			t.Errorf("after the wait: wait %v", wait)
 		}
 	})
+}
+
+// The burst is large, since two goroutines take one token only where they meet within nanoseconds.
+func TestABucketGivesNoTokenTwice(t *testing.T) {
+	const burst = 2_000_000
+	limit, problems := ratelimit.New(1e-2, burst) // one comes back in 100 s
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	b := limit.NewBucket()
+	var given atomic.Int64
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			taken := int64(0)
+			for {
+				if _, wait := b.Take(); wait > 0 {
+					given.Add(taken)
+					return
+				}
+				taken++
+			}
+		})
+	}
+	all.Wait()
+	if given.Load() != burst {
+		t.Errorf("%d tokens of %d were given", given.Load(), burst)
+	}
 }
