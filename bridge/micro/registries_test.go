@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +119,52 @@ func TestARegistryForgetsWhoHasGone(t *testing.T) {
 		})
 		lab.process.Process.Kill()
 		waitFor(t, "the end of the killed process", func() bool { return len(n.Nodes()) == 1 })
+	})
+}
+
+// shopProcess names the variable with the registry of a process that is a node of Sabir: its kind and its address.
+const shopProcess = "SABIR_TEST_SHOP"
+
+// TestTheProcessOfAShop is that process. It ends with its input.
+func TestTheProcessOfAShop(t *testing.T) {
+	kind, at, there := strings.Cut(os.Getenv(shopProcess), "=")
+	if !there {
+		t.Skip("a part of TestARegistryForgetsANodeOfSabirThatWasKilled")
+	}
+	registry := map[string]micro.Registry{"etcd": &etcd.Registry{URLs: []string{at}, TTL: 3 * time.Second}, "nats": &nats.Registry{Address: at},
+		"consul": &consul.Registry{Agent: at, TTL: 3 * time.Second}}[kind]
+	node(t, []sabir.Servable{placer("shop")}, micro.WithRegistry(registry), micro.Listen(":0"), micro.Expose("**"))
+	io.Copy(io.Discard, os.Stdin)
+}
+
+func TestARegistryForgetsANodeOfSabirThatWasKilled(t *testing.T) {
+	brokers.Slow(t)
+	registries(t, func(t *testing.T, server *brokers.Server, argument string, _ func() micro.Registry) {
+		shop := exec.Command(os.Args[0], "-test.run=^TestTheProcessOfAShop$")
+		shop.Env = append(os.Environ(), shopProcess+"="+strings.Split(argument, "=")[1]+"="+server.URL())
+		in, err := shop.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		if err := shop.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			shop.Process.Kill()
+			shop.Wait()
+		})
+		ask := order{Service: "shop", Endpoint: "Shop.Place", In: json.RawMessage(`{"item":"tea"}`)}
+		lab := startPeer(t, "v5", argument, "-serve=false")
+		waitFor(t, "the shop", func() bool { return lab.call(ask).Error == "" })
+		shop.Process.Kill()
+		waitFor(t, "a client of go-micro that finds no shop", func() bool {
+			a := startPeer(t, "v5", argument, "-serve=false").call(ask) // without a cache of the registry
+			if a.Error == "" {
+				t.Fatalf("the shop that was killed answered %s", a.Out)
+			}
+			return strings.Contains(a.Error, "not found") || strings.Contains(a.Error, "none available")
+		})
 	})
 }
 
