@@ -69,3 +69,17 @@ func TestTheReferenceHasEveryCommandAndFlag(t *testing.T) {
 		t.Errorf("%d commands", n)
 	}
 }
+
+func TestTheTableOfCommandsHasEach(t *testing.T) {
+	page, err := os.ReadFile("../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, _, _ := strings.Cut(string(page), "\n## ")
+	c := cli{stdout: os.Stdout, stderr: os.Stderr}
+	for _, command := range c.root().Commands() {
+		if name := command.Name(); !command.Hidden && name != "help" && !strings.Contains(table, "`"+name) {
+			t.Errorf("docs/cli.md does not say what sabir %s does", name)
+		}
+	}
+}
