@@ -37,7 +37,7 @@ type messageForm struct {
 func formOf(r *http.Request) messageForm {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	switch kind {
-	case "application/grpc", "application/grpc+proto":
+	case "application/grpc", "application/grpc+proto", "application/grpc+hessian2": // Dubbo for Go names what is in the wrapper
 		return messageForm{codec: protobuf.Codec}
 	case "application/grpc+json":
 		return messageForm{codec: protojson.Codec}

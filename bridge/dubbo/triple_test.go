@@ -105,6 +105,16 @@ func TestACapturedCallOfTripleIsAnsweredAsJavaDoes(t *testing.T) {
 	}
 }
 
+// Dubbo for Go has the format of the wrapper's values in the content type, which it wants back.
+func TestAWrapperOfDubboForGoIsAnswered(t *testing.T) {
+	_, address := tripling(t)
+	const kind = "application/grpc+hessian2"
+	answer := grpc(t, http2Client(t), address, "/com.shop.OrderService/ping", map[string]string{"content-type": kind}, strings.NewReader(message("\x0a\x08hessian2")))
+	if len(answer.messages) != 1 || !strings.Contains(string(answer.messages[0]), "\x12\x05\x04pong") || answer.header.Get("Content-Type") != kind || answer.trailer.Get("Grpc-Status") != "0" {
+		t.Errorf("got %v, %q, %v", answer.header, answer.messages, answer.trailer)
+	}
+}
+
 func TestAnExceptionOfTripleIsInTheWrapper(t *testing.T) {
 	_, address := tripling(t)
 	answer := grpc(t, http2Client(t), address, "/com.shop.OrderService/fail", nil, strings.NewReader(message(wrap(t, []string{"java.lang.String"}, "state"))))
