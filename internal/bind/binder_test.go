@@ -346,6 +346,15 @@ func TestAMissingRequiredParameterIsAFault(t *testing.T) {
 	}
 }
 
+func TestAParameterWithADefaultMayBeMissing(t *testing.T) {
+	type in struct {
+		Page int `json:"page" default:"1" validate:"required,min=1"`
+	}
+	if _, err := bind.New(newRoute[in](t, "GET", "/")).Append(nil, request(nil, "")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestARouterThatFoundAnotherRouteIsAFaultAndNoPanic(t *testing.T) {
 	b := bind.New(newRoute[search](t, "GET", "/search/{id}"))
 	if _, err := b.Append(nil, request(nil, "")); err == nil || !strings.Contains(err.Error(), "path parameter id is required") {

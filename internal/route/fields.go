@@ -21,7 +21,8 @@ func fieldsOf(t reflect.Type) []field {
 	members, others := layout.JSON.Members(t)
 	all := make([]field, 0, len(members)+len(others))
 	for _, m := range members {
-		all = append(all, field{Member: m, required: tag.Required(m.Tag.Get("validate")), secret: tag.Secret(m.Tag.Get("sabir"))})
+		_, filled := m.Tag.Lookup("default") // before its rules are checked
+		all = append(all, field{Member: m, required: !filled && tag.Required(m.Tag.Get("validate")), secret: tag.Secret(m.Tag.Get("sabir"))})
 	}
 	for _, m := range others {
 		hidden := m.Name != ""

@@ -25,7 +25,8 @@
 //   - A pointer may be null, unless an option of the json tag leaves it out then or, in an input, its rules refuse nil ("required",
 //     or any rule without "omitempty" before it). Nothing else may be null: nil slices and maps are [] and {}.
 //   - In an input a member is required when leaving it out is refused: when the zero value of the field does not pass its
-//     rules. That is so for "required", and just as well for "min=1" on a number or "email" without "omitempty".
+//     rules. That is so for "required", and just as well for "min=1" on a number or "email" without "omitempty". A member with a
+//     default is never required: it has its default when it is checked.
 //   - In an output a member is required when it is always written: no omitempty, no omitzero, not from an embedded pointer.
 //   - "required" means what it means to the checker: not the zero value. So a text then has minLength 1, a bool is true, a
 //     number is not 0. A slice or map may be empty, and what a pointer points to may be zero.

@@ -60,8 +60,7 @@ func ExampleSet_Of() {
 	//     }
 	//   },
 	//   "required": [
-	//     "email",
-	//     "plan"
+	//     "email"
 	//   ],
 	//   "x-go-type": "github.com/sabir-go/sabir/internal/schema_test.Signup"
 	// }

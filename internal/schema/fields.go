@@ -15,23 +15,26 @@ type member struct {
 	skipped bool // the checker does not look at it
 }
 
-// members adds the members of a struct to its schema. It reports whether the zero value is refused.
-func (b *builder) members(s *Schema, t reflect.Type, skipped bool) (refusesZero bool, err error) {
+// members adds the members of a struct to its schema. It reports what becomes of the zero value: whether it is refused, and whether a
+// default changes it before it is checked.
+func (b *builder) members(s *Schema, t reflect.Type, skipped bool) (zero zeroValue, err error) {
 	visible, _ := layout.JSON.Members(t)
 	for _, one := range visible {
 		m := member{one, skipped || slices.ContainsFunc(one.Through, unchecked)}
 		if m.Has("embed") {
 			if err := b.rest(s, m); err != nil {
-				return false, fmt.Errorf("field %s: %w", m.StructField.Name, err)
+				return zero, fmt.Errorf("field %s: %w", m.StructField.Name, err)
 			}
 			continue
 		}
 		v, err := b.member(m)
 		if err != nil {
-			return false, fmt.Errorf("field %s: %w", m.StructField.Name, err)
+			return zero, fmt.Errorf("field %s: %w", m.StructField.Name, err)
 		}
-		required := v.refusesZero && !m.ByPointer()
-		refusesZero = refusesZero || required
+		_, own := m.Tag.Lookup("default")
+		required := v.refusesZero && !own && !m.ByPointer()
+		zero.refusesZero = zero.refusesZero || required
+		zero.fillsZero = zero.fillsZero || (own || v.fillsZero) && !m.ByPointer()
 		if b.side == Output {
 			required = !m.omitted() && !m.ByPointer()
 		}
@@ -40,7 +43,7 @@ func (b *builder) members(s *Schema, t reflect.Type, skipped bool) (refusesZero 
 		}
 		s.Properties = append(s.Properties, Property{m.Name, v.schema})
 	}
-	return refusesZero, nil
+	return zero, nil
 }
 
 // member describes one field.

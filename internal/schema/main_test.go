@@ -74,12 +74,20 @@ func schemaOf(t *testing.T, typ reflect.Type, side schema.Side) independent {
 	return compile(t, document(t, s, set.Defs))
 }
 
-// checker is the validator that nodes use. A document is valid where the codec and the validator accept it.
+// checker is the validator that nodes use. A document is valid where the codec and the validator accept it, after defaults are set.
 var checker = validate.New()
 
 func checkerAccepts(typ reflect.Type, text string) bool {
 	v := reflect.New(typ)
-	return codec.Decode([]byte(text), v.Interface()) == nil && checker.Struct(v.Interface()) == nil
+	if codec.Decode([]byte(text), v.Interface()) != nil {
+		return false
+	}
+	plan, err := checker.Compile(typ)
+	if err != nil {
+		return false
+	}
+	plan.SetDefaults(v.UnsafePointer())
+	return plan.Check(v.UnsafePointer()) == nil
 }
 
 // one describes a type as an input alone, and gives its JSON with the named types beside it.

@@ -15,13 +15,14 @@ type checks struct {
 	schema  *Schema
 	notZero bool // "required" or the like was among them
 	refuses bool // the zero value
+	fills   bool // it is a struct whose zero value gets defaults before it is checked
 }
 
 // constrain adds the rules of a tag's steps, in the order in which the checker takes them. Nothing checks what handlers answer, so of
 // an output's rules only the values of "oneof" stay, which make a type in other languages.
 func (b *builder) constrain(v *value, at place, sh shape, steps []tag.Step) error {
 	inside := v.refusesZero // what is in a struct, when the checker comes to it
-	c := &checks{place: at, shape: sh, schema: v.schema}
+	c := &checks{place: at, shape: sh, schema: v.schema, fills: v.fillsZero}
 	before := false // what refused the zero value before an omitempty
 	var optional []tag.Step
 	forgiven := false
@@ -54,7 +55,7 @@ walk:
 			if optional == nil {
 				before = c.refuses
 				c.finish()
-				c = &checks{place: at, shape: c.shape, schema: &Schema{}}
+				c = &checks{place: at, shape: c.shape, schema: &Schema{}, fills: c.fills}
 				optional = []tag.Step{s}
 			}
 		}
@@ -226,7 +227,7 @@ func (c *checks) required() (said bool) {
 	if c.pointed {
 		return true // that it is not nil is expressed by what points to it
 	}
-	c.refuses = true
+	c.refuses = !c.fills
 	switch c.shape {
 	case text:
 		one := 1

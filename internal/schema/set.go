@@ -44,10 +44,10 @@ type named struct {
 
 // variant is a named type as an input or as an output.
 type variant struct {
-	schema      *Schema
-	refusesZero bool      // its zero value does not pass the rules
-	refs        []*Schema // that refer to it, to be updated when its name changes
-	uses        []*named
+	schema *Schema
+	zeroValue
+	refs []*Schema // that refer to it, to be updated when its name changes
+	uses []*named
 }
 
 const refPrefix = "#/$defs/"

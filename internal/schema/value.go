@@ -26,10 +26,16 @@ type place struct {
 
 // value is the schema of one value in a document, with its properties there.
 type value struct {
-	schema      *Schema
-	named       *named // which schema refers to; nil for others
-	null        bool   // may be null
-	refusesZero bool   // the zero value does not pass the rules, so it cannot be left out
+	schema *Schema
+	named  *named // which schema refers to; nil for others
+	null   bool   // may be null
+	zeroValue
+}
+
+// zeroValue is what becomes of a value that is left out.
+type zeroValue struct {
+	refusesZero bool // it does not pass the rules, so it cannot be left out
+	fillsZero   bool // it is a struct of which a field has a default, so it is not zero when it is checked
 }
 
 // value describes a type with rules.
@@ -56,7 +62,7 @@ func (b *builder) value(at place, steps []tag.Step) (value, error) {
 	}
 	v := value{schema: s}
 	if sh == record {
-		if v.refusesZero, err = b.members(s, t, at.skipped); err != nil {
+		if v.zeroValue, err = b.members(s, t, at.skipped); err != nil {
 			return value{}, err
 		}
 	}
@@ -75,7 +81,7 @@ func (b *builder) pointer(at place, steps []tag.Step) (value, error) {
 	inner := at
 	inner.typ, inner.pointed, inner.nonZero = at.typ.Elem(), true, false
 	v, err := b.value(inner, steps)
-	v.refusesZero = b.side == Input && refusesNil(steps)
+	v.zeroValue = zeroValue{refusesZero: b.side == Input && refusesNil(steps)}
 	v.null = !v.refusesZero
 	return v, err
 }
@@ -106,7 +112,11 @@ func (b *builder) namedType(at place, steps []tag.Step) (value, error) {
 	if b.owner != nil {
 		b.owner.uses = append(b.owner.uses, n)
 	}
-	v := value{schema: b.set.refer(n, b.side), named: n, refusesZero: n.sides[b.side].refusesZero && !at.skipped && !at.pointed}
+	v := value{schema: b.set.refer(n, b.side), named: n}
+	if !at.pointed {
+		v.fillsZero = n.sides[b.side].fillsZero
+		v.refusesZero = n.sides[b.side].refusesZero && !at.skipped
+	}
 	sh := opaque
 	if at.typ.Kind() == reflect.Struct {
 		sh = record
@@ -132,7 +142,7 @@ func (b *builder) define(n *named) error {
 	*v.schema = *s
 	v.schema.GoType = goName(t)
 	if sh == record {
-		v.refusesZero, err = inner.members(v.schema, t, false)
+		v.zeroValue, err = inner.members(v.schema, t, false)
 		return err
 	}
 	made := value{schema: v.schema}

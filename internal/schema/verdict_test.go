@@ -41,6 +41,15 @@ type withEmbedded struct {
 	B bool `json:"b"`
 }
 
+type filled struct {
+	Size int `json:"size" default:"20" validate:"min=1,max=100"`
+}
+
+type withFilled struct {
+	filled
+	B bool `json:"b"`
+}
+
 type labels map[string]string
 
 // verdicts are types with texts of their field, or whole texts where those begin with "=". The codec and the validator
@@ -234,6 +243,15 @@ var verdicts = []struct {
 	{typ: field[loose]("required"), texts: `{"name":"a"} ={}`, looser: `{}`},
 	{typ: field[*Inner](""), texts: `null {} {"name":"a"} ={}`},
 	{typ: field[*Inner]("required"), texts: `null {} {"name":"a"} ={}`},
+	{typ: fieldNamed[int](`json:"f" default:"1"`, "min=1,max=5"), texts: `1 5 6 ={}`, tighter: `0 null`},
+	{typ: fieldNamed[int](`json:"f" default:"1"`, "required"), texts: `1 ={}`, tighter: `0 null`},
+	{typ: fieldNamed[string](`json:"f" default:"free"`, "oneof=free pro"), texts: `"pro" "x" ={}`, tighter: `"" null`},
+	{typ: fieldNamed[*int](`json:"f" default:"1"`, "required,min=1"), texts: `1 0 ={}`, tighter: `null`},
+	{typ: fieldNamed[[]int](`json:"f" default:"[1,2]"`, "min=1"), texts: `[1] [] ={}`, tighter: `null`},
+	{typ: field[filled](""), texts: `{} {"size":5} {"size":101} ={}`, tighter: `null`},
+	{typ: field[filled]("required"), texts: `{} {"size":5} ={}`, tighter: `null`},
+	{typ: field[*filled]("required"), texts: `{} {"size":101} null ={}`},
+	{typ: reflect.TypeFor[withFilled](), texts: `={} ={"size":5} ={"size":101}`},
 	{typ: reflect.TypeFor[withEmbedded](), texts: `={} ={"name":"a"} ={"b":true} ={"name":"a","age":200}`},
 	{typ: reflect.TypeFor[withPointer](), texts: `={} ={"name":"a"} ={"b":true} ={"name":"a","age":200}`, looser: `={"age":1}`},
 

@@ -137,11 +137,11 @@ func (m *module) shape(s *schema.Schema, indent string) string {
 // what is not 0 or false; what refuses the zero value without that is reported by its own name.
 func (m *module) member(s *schema.Schema, required bool, indent string) string {
 	checks := m.checksOf(s, indent)
-	if !required {
-		if len(checks) == 0 {
-			return ""
-		}
-		return "optional(" + allOf(checks) + ")"
+	switch {
+	case s.Default != nil:
+		return m.placeOf(s).filled(checks)
+	case !required:
+		return optionalOf(checks)
 	}
 	kind := kindOf(s)
 	switch {

@@ -62,6 +62,9 @@ type NewUser struct {
 	Code     string    `json:"code,omitempty" validate:"omitempty,startswith=x-,len=4"`
 	Password string    `json:"password,omitempty" validate:"omitempty,min=8" sabir:"secret"`
 	Again    string    `json:"again,omitempty" validate:"eqfield=Password"`
+	Seats    int8      `json:"seats" default:"1" validate:"min=1,max=100"`
+	Plan     string    `json:"plan" default:"free" validate:"required,oneof=free pro"`
+	Colors   []string  `json:"colors" default:"[\"red\"]" validate:"min=1"`
 }
 
 type Page[T any] struct {

@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -143,7 +144,12 @@ func take(w http.ResponseWriter, r *http.Request, in any) bool {
 var checker = validate.New()
 
 func invalid(value any) map[string]any {
-	err := checker.Struct(value)
+	at := reflect.ValueOf(value)
+	plan, err := checker.Compile(at.Type().Elem())
+	if err == nil {
+		plan.SetDefaults(at.UnsafePointer())
+		err = plan.Check(at.UnsafePointer())
+	}
 	if fields, ok := errors.AsType[validate.Errors](err); ok {
 		return problem(422, "InvalidArgument", "ValidationFailed", fields.After("the input of users.create is not valid: "), false, fields)
 	}

@@ -65,6 +65,8 @@ func (m *module) tagged(s *schema.Schema, indent string) string {
 		first = parts[0]
 	}
 	switch {
+	case s.Default != nil:
+		return p.filled(append(types, checks...))
 	case first == "required" && len(checks) > 0:
 		return allOf(slices.Concat(checks[:1], types, checks[1:]))
 	case p.nilled && first != "" && first != "dive" && !strings.HasPrefix(first, "omit") && (p.kind == "array" || p.kind == "object") && !nullable(s):
@@ -73,6 +75,14 @@ func (m *module) tagged(s *schema.Schema, indent string) string {
 		return optionalOf(append(types, checks...))
 	}
 	return "orZero(" + p.zero + ", " + allOf(append(types, checks...)) + ")"
+}
+
+// filled is the check of a member with a default, which the server gives what is absent or zero before it checks.
+func (p place) filled(checks []string) string {
+	if p.nilled || len(checks) == 0 {
+		return optionalOf(checks)
+	}
+	return "unlessZero(" + p.zero + ", " + allOf(checks) + ")"
 }
 
 func optionalOf(checks []string) string {

@@ -130,6 +130,8 @@ func TestChecksAreMadeOfKeywordsWhereADescriptionHasNoTags(t *testing.T) {
 		{`{"type":"string","minLength":1,"maxLength":5}`, "x", `all(required(""), isText, max(5))`},
 		{`{"type":"string","minLength":2,"maxLength":2}`, "", `optional(all(isText, len(2)))`},
 		{`{"type":"string","enum":["a","b c"]}`, "x", `orZero("", all(isText, oneOf(["a", "b c"], "a 'b c'")))`},
+		{`{"type":"integer","format":"int8","minimum":1,"maximum":5,"default":1}`, "", "unlessZero(0, all(isWhole(-128n, 127n), min(1), max(5)))"},
+		{`{"type":"array","minItems":1,"default":["a"]}`, "", "optional(all(isList, min(1)))"},
 		{`{"type":"string","pattern":"^a+$"}`, "", `optional(all(isText, match("pattern", new RegExp("^a+$", "u"), "does not match the pattern " + "^a+$")))`},
 		{`{"type":"string","pattern":"(?i)a"}`, "", `optional(isText)`},
 		{`{"type":"integer","format":"int8","minimum":-128,"maximum":127}`, "", "optional(isWhole(-128n, 127n))"},

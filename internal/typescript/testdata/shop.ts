@@ -61,6 +61,12 @@ export interface NewUser {
   code?: string;
   password?: string;
   again?: string;
+  /** By default 1. */
+  seats?: number;
+  /** By default "free". */
+  plan?: "free" | "pro";
+  /** By default ["red"]. */
+  colors?: string[];
 }
 
 export interface NoUser {
@@ -703,6 +709,9 @@ function checkNewUser(value: any, at: At, found: FieldError[]): boolean {
     code: optional(all(isText, unlessZero("", all(startsWith("x-"), len(4))))),
     password: optional(all(isText, unlessZero("", min(8)))),
     again: optional(isText),
+    seats: unlessZero(0, all(isWhole(-128n, 127n), min(1), max(100))),
+    plan: unlessZero("", all(isText, required(""), oneOf(["free", "pro"], "free pro"))),
+    colors: optional(all(isList, min(1))),
   }))(value, at, found);
 }
 

@@ -418,6 +418,9 @@ function inputs(): NewUser[] {
   return [
     g,
     { ...g, name: "" },
+    { ...g, seats: 0, plan: "" as "free" },
+    { ...g, seats: 101, plan: "gold" as "pro", colors: [] },
+    { ...g, seats: 2, plan: "pro", colors: ["blue"] },
     { ...g, name: "x" },
     { ...g, name: "ääääääää" },
     { ...g, name: "🐪🐪🐪🐪🐪🐪🐪🐪" },

@@ -80,7 +80,8 @@ const checks: Record<string, () => Promise<void>> = {
     const brief = (f: { pointer: string; path: string; rule: string; message: string }) => [f.pointer, f.path, f.rule, f.message].join(" ; ");
     const inputs: NewUser[] = [
       good, { ...good, name: "" }, { ...good, name: "x" }, { ...good, name: "🐪🐪🐪🐪🐪🐪🐪🐪🐪" }, { ...good, email: "nobody" },
-      { ...good, cents: 0n }, { ...good, home: { street: "", city: "x".repeat(41) } }, { ...good, name: "" , email: "" },
+      { ...good, cents: 0n }, { ...good, home: { street: "", city: "x".repeat(41) } },
+      { ...good, seats: 0, plan: "" as "free" }, { ...good, seats: 101, plan: "gold" as "pro", colors: [] }, { ...good, name: "" , email: "" },
     ];
     for (const [i, input] of inputs.entries()) {
       const there = await api.users.create(input);
