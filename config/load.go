@@ -44,10 +44,12 @@ type Config struct {
 	// App is a pointer to a struct with settings of the program's own, or nil. Fields have json tags for their names, and may have
 	// validate, default and doc tags. What the struct holds when Load is called are its defaults.
 	App any
-	// LogHandler wraps the handler of the log, which has the level and the format of the settings: to hide fields by telemetry.Redact, or to
+	// LogHandler wraps the handler of the log, which has the level and the format of the settings, and adds node, service, action, request_id
+	// and trace_id to each line (it is a [telemetry.LogHandler]): to hide fields by telemetry.Redact, or to
 	// keep lines for the dashboard by the LogHandler of its ring. Default: the handler as it is.
 	LogHandler func(slog.Handler) slog.Handler
-	// Telemetry has the code's wishes for the node's telemetry, such as Traces, to which admin.metrics adds Prometheus.
+	// Telemetry has the code's wishes for the node's telemetry, such as Traces, to which admin.metrics adds Prometheus. With either the node serves
+	// [telemetry.Telemetry.Stats] too.
 	Telemetry telemetry.Config
 	// SkipApp takes settings of a program's own without looking at them, as a tool that does not know the program does.
 	SkipApp bool

@@ -20,8 +20,8 @@ const Each = 0
 //	faults.Fail("stock.reserve", 2, stock.ErrBusy) // the second call
 //	node := sabirtest.Start(t, sabir.Serve(orders), sabir.Use(policy.Retry{}, &faults), fakes.Serve())
 //
-// Policies before it see the faults as those of the action; those after it do not. Calls count from 1, those of a node to its own actions
-// and to others alike, and with each retry. Faults may be added while calls run. The zero value has none.
+// Policies before it see the faults as those of the action; those after it do not. Calls count from 1 for each fault, from when it was
+// added, those of a node to its own actions and to others alike, and with each retry. Faults may be added while calls run. The zero value has none.
 type Faults struct {
 	mu    sync.Mutex
 	rules []*fault
