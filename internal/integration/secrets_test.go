@@ -24,6 +24,7 @@ import (
 	microetcd "github.com/sabir-go/sabir/bridge/micro/etcd"
 	micronats "github.com/sabir-go/sabir/bridge/micro/nats"
 	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/cluster/consul"
 	"github.com/sabir-go/sabir/cluster/etcd"
 	"github.com/sabir-go/sabir/config"
@@ -73,6 +74,8 @@ func valueOf(t reflect.Type) reflect.Value {
 	switch {
 	case t.Kind() == reflect.String:
 		return reflect.ValueOf("redis://user:" + canary + "@host:6379")
+	case t == reflect.TypeFor[cluster.Option]():
+		return reflect.ValueOf(cluster.Key(canary))
 	case t == reflect.TypeFor[secret.Secret]():
 		return reflect.ValueOf(secret.New([]byte(canary)))
 	case t == reflect.TypeFor[*httpaccess.Keys]():

@@ -11,6 +11,7 @@ import (
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/outlier"
 	"github.com/sabir-go/sabir/internal/seal"
+	"github.com/sabir-go/sabir/internal/secret"
 )
 
 // Config holds the settings that the options of one Join make.
@@ -63,6 +64,15 @@ type Entry struct {
 
 // ProvesNames reports whether links prove the names of nodes, by certificates or node keys.
 func (c *Config) ProvesNames() bool { return c.TLS != nil || c.NodeKeys != nil }
+
+// BrokerSecret is the secret for brokers that the program starts itself; none without a cluster key. It derives from the first key, and
+// is of no use for anything else.
+func (c *Config) BrokerSecret() secret.Secret {
+	if c.Keys.None() {
+		return secret.Secret{}
+	}
+	return secret.New(c.Keys.Derive("sabir broker 1")[0])
+}
 
 // Live reports whether the options set nothing but what can change while the node runs: zone, labels and seeds.
 func (c *Config) Live() bool {

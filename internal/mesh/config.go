@@ -12,7 +12,6 @@ import (
 	"github.com/sabir-go/sabir/internal/joining"
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/memory"
-	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -105,15 +104,6 @@ func (c *Config) readPlain(u *url.URL, query url.Values) error {
 	u.RawQuery = query.Encode()
 	c.Plain, c.Address = true, u.String()
 	return nil
-}
-
-// secret returns the secret for brokers that the transport starts itself. It derives from the cluster key, and is of no use for
-// anything else.
-func (c *Config) secret() secret.Secret {
-	if c.Keys.None() {
-		return secret.Secret{}
-	}
-	return secret.New(c.Keys.Derive("sabir broker 1")[0])
 }
 
 const defaultNodeCalls = 64 << 10

@@ -81,7 +81,7 @@ func New(host Host, config Config) (*Mesh, error) {
 	m := &Mesh{host: host, log: config.Log, config: config, registry: membership.NewRegistry(),
 		peers: make(map[string]*Peer), open: make(map[*wire.Link]bool), staticDials: make(map[string]context.CancelFunc),
 		update: make(chan struct{}, 1), catalogChanged: make(chan struct{}, 1), peerLeft: make(chan struct{}, 1), peersChanged: make(chan struct{}, 1)}
-	m.transport = transport.Config{Keyed: !config.Keys.None(), Secret: config.secret(), TLS: config.TLS, Advertise: config.Advertise,
+	m.transport = transport.Config{Keyed: !config.Keys.None(), Secret: config.BrokerSecret(), TLS: config.TLS, Advertise: config.Advertise,
 		Name: config.Node, PacketSize: config.PacketSize}
 	m.refusals.log, m.refusals.node = config.Log, config.Node
 	m.ctx, m.cancel = context.WithCancel(context.Background())

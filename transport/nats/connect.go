@@ -117,7 +117,7 @@ func connect(ctx context.Context, a *nats.Address, config transport.Config, opti
 // way returns the options to reach the server, where e is the embedded one, or nil.
 func (l *line) way(ctx context.Context, a *nats.Address, config transport.Config, e *embedded) ([]natsgo.Option, error) {
 	if e != nil {
-		l.dropped, l.addr = sync.OnceFunc(e.drop), e.addr
+		l.dropped, l.addr = sync.OnceFunc(e.drop), e.clientURL(config)
 		options := []natsgo.Option{natsgo.InProcessServer(embeddedDialer{e, l.dialer})}
 		if e.secured() {
 			// Not natsgo.Secure: the way to the own server is not encrypted, that to another process's is.

@@ -33,10 +33,11 @@ const (
 // has the store.
 type embedded struct {
 	key     string
+	secret  [sha256.Size]byte // the hash of that of its first use
 	address *nats.Address
 	config  transport.Config
 	listen  netip.AddrPort // where the first server for the address listens
-	addr    string         // for clients
+	port    uint16         // for clients
 	uses    int            // guarded by shared's lock
 
 	mu         sync.Mutex
@@ -53,16 +54,24 @@ var shared = struct {
 	servers map[string]*embedded
 }{servers: make(map[string]*embedded)}
 
-// embed returns the embedded server for the address, started where this is its first use. drop must be called for each.
+// embed returns the embedded server for the address, started where this is its first use. drop must be called for each. One with a
+// store is for all uses in the process, as a folder has one owner. Of those without, each node has its own, in one mesh.
 func embed(ctx context.Context, a *nats.Address, config transport.Config) (*embedded, error) {
-	key := a.Server() + "\n" + config.Name + "\n" + fmt.Sprintf("%x", sha256.Sum256(config.Secret.Bytes())) // no secret is in a map's key
+	hash := sha256.Sum256(config.Secret.Bytes()) // no secret is in a map's key
+	key := a.Server()
+	if a.Store == "" {
+		key += fmt.Sprintf("\n%s\n%x", config.Name, hash)
+	}
 	shared.Lock()
 	defer shared.Unlock()
 	if e := shared.servers[key]; e != nil {
+		if e.secret != hash {
+			return nil, fmt.Errorf("%s: the server that this process has there %w", a.Name, otherKey(!e.config.Secret.None(), config))
+		}
 		e.uses++
 		return e, nil
 	}
-	e := &embedded{key: key, address: a, config: config, uses: 1}
+	e := &embedded{key: key, secret: hash, address: a, config: config, uses: 1}
 	if err := e.start(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", a.Name, err)
 	}
@@ -156,7 +165,7 @@ func (e *embedded) try(ctx context.Context) error {
 	case err != nil:
 		return err
 	case strings.HasPrefix(first, storeName):
-		e.addr = e.clientURL(e.listen.Port())
+		e.port = e.listen.Port()
 		return nil // served by the other process
 	case e.address.Store != "":
 		return fmt.Errorf("an embedded server without a store has the port %d: give all processes the same address", e.listen.Port())
@@ -180,7 +189,7 @@ func (e *embedded) startFirst(ctx context.Context) error {
 		if err := e.openStore(ctx); err != nil {
 			return err
 		}
-		e.addr = e.clientURL(portOf(e.server))
+		e.port = portOf(e.server)
 		return nil
 	}
 	s, err := startServer(ctx, e.address, e.config, e.listen, true, nil)
@@ -224,17 +233,30 @@ func (e *embedded) runs(s *server.Server) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.server = s
-	e.addr = e.clientURL(portOf(s))
+	e.port = portOf(s)
 }
 
 func portOf(s *server.Server) uint16 { return uint16(s.Addr().(*net.TCPAddr).Port) }
 
-func (e *embedded) clientURL(port uint16) string {
-	addr, err := transport.AdvertisedAddr("nats", netip.AddrPortFrom(e.listen.Addr(), port), e.config)
+// clientURL is the server's address for clients, as a use with the configuration tells it.
+func (e *embedded) clientURL(config transport.Config) string {
+	addr, err := transport.AdvertisedAddr("nats", netip.AddrPortFrom(e.listen.Addr(), e.port), config)
 	if err != nil {
-		return "" // start has tried it
+		return ""
 	}
 	return addr
+}
+
+// otherKey says that a server, which asks for a cluster key or not, has another than the use with the configuration, and what to do.
+func otherKey(asks bool, config transport.Config) error {
+	what := "wants another cluster key"
+	switch {
+	case !asks:
+		what = "was started without the cluster key"
+	case config.Secret.None():
+		what = "wants a cluster key, and none was given"
+	}
+	return errors.New(what + ": give the same to all uses of the address, by cluster.Key to sabir.Join and by Key in store.Config to store.Open")
 }
 
 // near is the address at which this machine reaches the first server.
@@ -253,7 +275,7 @@ func (e *embedded) first(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	options := append(credentials, natsgo.NoReconnect(), natsgo.Timeout(answerWait), natsgo.SetCustomDialer(d))
+	options := []natsgo.Option{natsgo.NoReconnect(), natsgo.Timeout(answerWait), natsgo.SetCustomDialer(d)}
 	if e.secured() {
 		secure, err := d.clientTLS()
 		if err != nil {
@@ -261,14 +283,18 @@ func (e *embedded) first(ctx context.Context) (string, error) {
 		}
 		options = append(options, natsgo.Secure(secure))
 	}
-	conn, err := natsgo.Connect("nats://"+e.near().String(), options...)
+	conn, err := natsgo.Connect("nats://"+e.near().String(), append(credentials, options...)...)
+	keyless := errors.Is(err, natsgo.ErrNkeysNotSupported)
+	if keyless { // whose it is decides what to say
+		conn, err = natsgo.Connect("nats://"+e.near().String(), options...)
+	}
 	if err != nil {
 		err = d.explain(ctx, err)
 	}
 	switch {
 	case err == nil:
-	case errors.Is(err, natsgo.ErrAuthorization):
-		return "", fmt.Errorf("the server that has the port %d wants another cluster key: use another port for this cluster, as in nats://embedded:%d", e.listen.Port(), e.listen.Port()+1)
+	case errors.Is(err, natsgo.ErrAuthorization) && !keyless:
+		return "", e.otherCluster(true)
 	case errors.Is(err, natsgo.ErrTimeout) || errors.Is(err, os.ErrDeadlineExceeded):
 		return meshName, nil
 	default:
@@ -280,7 +306,16 @@ func (e *embedded) first(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("the port %d has a NATS server that is not embedded: use it by nats://%s, or another port by nats://embedded:%d",
 			e.listen.Port(), e.near().String(), e.listen.Port()+1)
 	}
+	if keyless {
+		return "", e.otherCluster(false)
+	}
 	return name, nil
+}
+
+// otherCluster is the error of a port whose server, which asks for a cluster key or not, has another than this use.
+func (e *embedded) otherCluster(asks bool) error {
+	return fmt.Errorf("the server that has the port %d %w; for another cluster use another port, as in nats://embedded:%d",
+		e.listen.Port(), otherKey(asks, e.config), e.listen.Port()+1)
 }
 
 // connect dials the server for nats.go. Where another process's serves and is gone, it takes over.

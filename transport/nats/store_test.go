@@ -15,6 +15,7 @@ import (
 	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/nats"
 )
@@ -116,12 +117,51 @@ func TestAStoresOwnerThatIsKilledIsFollowedByAnother(t *testing.T) {
 	}
 }
 
-func TestAStoreInUseIsSaidSo(t *testing.T) {
-	dir := url.QueryEscape(t.TempDir())
-	join(t, "nats://embedded:0?store="+dir, named("one"))
-	_, err := try(t, "nats://embedded:0?store="+dir, named("two"))
+func TestAStoreInUseByAnotherProcessIsSaidSo(t *testing.T) {
+	address := "nats://embedded:0?store=" + url.QueryEscape(t.TempDir())
+	startPeer(t, address, "one")
+	_, err := try(t, address, named("two"))
 	if err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestAllUsesInAProcessShareAStoresServer(t *testing.T) {
+	dir := url.QueryEscape(t.TempDir())
+	one := join(t, "nats://embedded:0?store="+dir, named("one"))
+	two := join(t, "nats://embedded:0?replicas=1&store="+dir, named("two"))
+	if one.Addr() != two.Addr() {
+		t.Errorf("there are two servers: %s and %s", one.Addr(), two.Addr())
+	}
+	messages := listen(t, two, "news")
+	publish(t, two, "ready", "") // after the subscription, on the same connection
+	until(t, messages, "hello", func() { one.Publish("news", []byte("hello")) })
+	one.Close() // the server stays for the other
+	until(t, messages, "again", func() { two.Publish("news", []byte("again")) })
+}
+
+// In one process, and at the port of another one's server.
+func TestAnEmbeddedServerWithAnotherClusterKeyIsSaidSo(t *testing.T) {
+	key := func(text string) transport.Config {
+		return transport.Config{Name: "node", Keyed: true, Secret: secret.New([]byte(text))}
+	}
+	for _, test := range []struct{ server, use, want string }{
+		{"", "one", "was started without the cluster key"},
+		{"one", "", "wants a cluster key, and none was given"},
+		{"one", "two", "wants another cluster key"},
+	} {
+		// A server without a store is for one name, so that another name goes by the port, as another process does.
+		for where, address := range map[string]string{"its process": "&store=" + url.QueryEscape(t.TempDir()), "the port": ""} {
+			address = fmt.Sprintf("nats://embedded:%d?prefix=p%s", freePort(t), address)
+			server := join(t, address, key(test.server))
+			other := key(test.use)
+			other.Name = "another node"
+			_, err := try(t, address, other)
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "store.Config") {
+				t.Errorf("by %s, a server with the key %q and a use with %q: the error is %v", where, test.server, test.use, err)
+			}
+			server.Close()
+		}
 	}
 }
 

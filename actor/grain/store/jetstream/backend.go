@@ -13,7 +13,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/joining"
 	"github.com/sabir-go/sabir/internal/natsstore"
+	"github.com/sabir-go/sabir/internal/secret"
 )
 
 func init() { store.Register("nats", driver{}) }
@@ -41,12 +44,15 @@ type backend struct {
 }
 
 func (driver) Open(ctx context.Context, at *url.URL, config store.Config) (store.Backend, error) {
+	key, err := secretOf(config.Key)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, 2*natsstore.AnswerLimit)
 	defer cancel()
 	b := &backend{}
 	b.link, b.cut = context.WithCancel(context.Background())
-	var err error
-	b.conn, err = natsstore.Open(ctx, at, natsstore.Config{Name: config.Name, TLS: config.TLS, Secret: config.Secret, Log: config.Log, Lost: b.lost})
+	b.conn, err = natsstore.Open(ctx, at, natsstore.Config{Name: config.Name, TLS: config.TLS, Secret: key, Log: config.Log, Lost: b.lost})
 	if natsstore.Unreachable(err) {
 		err = fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
 	}
@@ -61,6 +67,18 @@ func (driver) Open(ctx context.Context, at *url.URL, config store.Config) (store
 		return nil, fmt.Errorf("store: %s: the bucket %s: %w", b.conn.Address.Name, bucket, err)
 	}
 	return b, nil
+}
+
+// secretOf derives, of the option with the cluster key, the secret that an embedded server asks for.
+func secretOf(key cluster.Option) (secret.Secret, error) {
+	var c joining.Config
+	if key != nil {
+		key.ApplyJoin(&c)
+	}
+	if err := errors.Join(append(c.Problems, c.Keys.Validate())...); err != nil {
+		return secret.Secret{}, fmt.Errorf("the option in store.Config.Key: %w", err)
+	}
+	return c.BrokerSecret(), nil
 }
 
 // lost ends the requests that wait for an answer on a lost connection. The client would let them wait.
