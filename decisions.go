@@ -62,8 +62,12 @@ func (n *Node) logDecisions(old, next *membership.Decisions) {
 		n.log.Info("node is not drained any more", "node", n.id)
 	}
 	for _, d := range next.All() {
-		if d.Route != "" && !old.Has(d) { // shares are nil where they ended
+		switch {
+		case d.Route == "" || old.Has(d):
+		case !d.Ended:
 			n.log.Info("calls are shared out", "node", n.id, "action", d.Route, "shares", d.Shares, "by", d.By)
+		case old.Routed(d.Route): // else it ended before this node knew of it
+			n.log.Info("calls are not shared out any more", "node", n.id, "action", d.Route, "by", d.By)
 		}
 	}
 }

@@ -6,19 +6,18 @@ import "github.com/sabir-go/sabir/internal/membership"
 // wants before the node is stopped or looked into; GET /ready answers 503, so that load balancers do so too. What is in flight ends as
 // usual, and where no other node offers an action its calls still come. Calls that start on this node, those over HTTP among
 // them, broadcasts, consumers of channels, processes and grains are not affected. All nodes learn of it at once, and those that come
-// later. The other nodes keep it, so a node of this id that starts anew is drained too, until [Node.Undrain].
-func (n *Node) Drain() { n.setDrained(true) }
+// later. The other nodes keep it, so a node of this id that starts anew is drained too, until [Node.Undrain]. It fails where so many nodes
+// and routes are decided about that nothing can be added.
+func (n *Node) Drain() error { return n.setDrained(true) }
 
 // Undrain ends [Node.Drain].
-func (n *Node) Undrain() { n.setDrained(false) }
+func (n *Node) Undrain() error { return n.setDrained(false) }
 
-func (n *Node) setDrained(drained bool) {
+func (n *Node) setDrained(drained bool) error {
 	if n.callingNode() == nil || n.decisions.Load().Drained(n.id) == drained {
-		return
+		return nil
 	}
-	if err := n.settle(membership.Decision{Drain: n.id, Ended: !drained}); err != nil {
-		n.log.Error("the node cannot be drained", "node", n.id, "error", err)
-	}
+	return n.settle(membership.Decision{Drain: n.id, Ended: !drained})
 }
 
 // isDrained reports whether calls shall go to others than a provider.

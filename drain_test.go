@@ -2,12 +2,14 @@ package sabir_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -40,6 +42,18 @@ func awaitDrained(t *testing.T, n *sabir.Node, id string, want bool) {
 	}
 }
 
+// setDrained drains a node, or ends that.
+func setDrained(t *testing.T, n *sabir.Node, drained bool) {
+	t.Helper()
+	set := n.Undrain
+	if drained {
+		set = n.Drain
+	}
+	if err := set(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestADrainedNodeGetsNoCallsAndEventsThatOthersCanTake(t *testing.T) {
 	var counts [2][3]atomic.Int32
 	address := sabir.Join("mem://" + t.Name())
@@ -65,7 +79,7 @@ func TestADrainedNodeGetsNoCallsAndEventsThatOthersCanTake(t *testing.T) {
 		slices.Sort(on)
 		return on
 	}
-	a.Drain()
+	setDrained(t, a, true)
 	awaitDrained(t, caller, "a", true)
 	if on := calls(); !slices.Equal(on, []string{"b"}) || counts[0][1].Load() != 0 || counts[1][1].Load() != 8 {
 		t.Errorf("calls went to %v, events to %d and %d", on, counts[0][1].Load(), counts[1][1].Load())
@@ -76,13 +90,13 @@ func TestADrainedNodeGetsNoCallsAndEventsThatOthersCanTake(t *testing.T) {
 	reports(t, a.Ready(t.Context()), sabir.ErrServiceUnavailable, "the node is drained")
 	later := start(t, sabir.NodeID("later"), address)
 	awaitDrained(t, later, "a", true)
-	b.Drain() // there is no better one now
+	setDrained(t, b, true) // there is no better one now
 	awaitDrained(t, caller, "b", true)
 	if on := calls(); !slices.Equal(on, []string{"a", "b"}) {
 		t.Errorf("with both drained calls went to %v", on)
 	}
-	b.Undrain()
-	a.Undrain()
+	setDrained(t, b, false)
+	setDrained(t, a, false)
 	awaitDrained(t, caller, "a", false)
 	awaitDrained(t, caller, "b", false)
 	if on := calls(); !slices.Equal(on, []string{"a", "b"}) || a.Ready(t.Context()) != nil {
@@ -114,10 +128,23 @@ func TestANodeThatSharesCallsWithOthersTakesNoneWhileItIsDrained(t *testing.T) {
 	for !slices.Equal(own.Action("users.get").Nodes(), []string{"a", "own"}) {
 		<-own.Changed()
 	}
-	own.Drain()
+	setDrained(t, own, true)
 	for range 8 {
 		if id, err := sabir.Call[string](t.Context(), own, "users.get", sabir.Empty{}); id != "a" || err != nil {
 			t.Fatalf("got %q, %v", id, err)
 		}
+	}
+}
+
+func TestANodeThatCannotBeDrainedSaysSo(t *testing.T) {
+	n := start(t)
+	for i := range membership.MaxDecisions {
+		setRoute(t, n, fmt.Sprintf("x%d.get", i), introspect.Share{To: "node=a", Percent: 50})
+	}
+	reports(t, n.Drain(), sabir.ErrBadOption, "there are 256 decisions about nodes and routes")
+	_, err := sabir.Call[introspect.Node](t.Context(), n, "$node.drain", sabir.Empty{})
+	reports(t, err, sabir.ErrBadOption, "there are 256 decisions about nodes and routes")
+	if n.Info().Drained {
+		t.Error("it is drained")
 	}
 }

@@ -106,12 +106,12 @@ func newNodeService(n *Node) *Service {
 	Handle(s, "http", func(context.Context, Empty) ([]introspect.Reachable, error) { return n.reachable(), nil },
 		Doc("lists what the node answers over HTTP, and to whom"))
 	Handle(s, "drain", func(context.Context, Empty) (introspect.Node, error) {
-		n.Drain()
-		return n.Info(), nil
+		err := n.Drain()
+		return n.Info(), err
 	}, Doc("has calls and events go to other nodes where there are some, until the node is undrained"), ClusterOnly(), Idempotent())
 	Handle(s, "undrain", func(context.Context, Empty) (introspect.Node, error) {
-		n.Undrain()
-		return n.Info(), nil
+		err := n.Undrain()
+		return n.Info(), err
 	}, Doc("has calls and events come again to the node"), ClusterOnly(), Idempotent())
 	Handle(s, "route", func(_ context.Context, in stdjson.RawMessage) (stdjson.RawMessage, error) { return n.route(in) }, // types of its own take 80 KB of the program
 		Doc("sets how the calls of a name are shared out in the whole cluster; without shares ends that, without a name lists what is set"), ClusterOnly(), Idempotent())

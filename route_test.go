@@ -3,12 +3,16 @@ package sabir_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -145,7 +149,7 @@ func TestANodeThatStartsAnewLearnsFromTheOthersWhatWasDecided(t *testing.T) {
 	address := sabir.Join("mem://" + t.Name())
 	first := start(t, sabir.NodeID("a"), answering("a"), address)
 	other := start(t, sabir.NodeID("b"), answering("b"), address)
-	first.Drain()
+	setDrained(t, first, true)
 	setRoute(t, first, "users.get", introspect.Share{To: "node=a", Percent: 30})
 	awaitNode(t, other, routed)
 	awaitDrained(t, other, "a", true)
@@ -155,7 +159,7 @@ func TestANodeThatStartsAnewLearnsFromTheOthersWhatWasDecided(t *testing.T) {
 	again := start(t, sabir.NodeID("a"), answering("a"), address)
 	awaitNode(t, again, func(info introspect.Node) bool { return info.Drained && routed(info) })
 	reports(t, again.Ready(t.Context()), sabir.ErrServiceUnavailable, "the node is drained")
-	again.Undrain()
+	setDrained(t, again, false)
 	awaitDrained(t, other, "a", false)
 	if err := other.Stop(t.Context()); err != nil {
 		t.Fatal(err)
@@ -163,6 +167,35 @@ func TestANodeThatStartsAnewLearnsFromTheOthersWhatWasDecided(t *testing.T) {
 	third := start(t, sabir.NodeID("b"), address)
 	awaitNode(t, third, routed)
 	awaitDrained(t, third, "a", false)
+}
+
+func TestRoutesThatWereClearedTakeNoSpaceAndAreNoNewsToANodeThatStarts(t *testing.T) {
+	address := sabir.Join("mem://" + t.Name())
+	n := start(t, sabir.NodeID("a"), address)
+	for i := range membership.MaxDecisions + 10 {
+		name := fmt.Sprintf("x%d.get", i)
+		setRoute(t, n, name, introspect.Share{To: "node=a", Percent: 50})
+		setRoute(t, n, name)
+	}
+	setRoute(t, n, "users.get", introspect.Share{To: "node=a", Percent: 50})
+	var lock sync.Mutex
+	var lines []string
+	log := writerFunc(func(p []byte) (int, error) {
+		lock.Lock()
+		defer lock.Unlock()
+		if strings.Contains(string(p), "shared out") {
+			lines = append(lines, string(p))
+		}
+		return len(p), nil
+	})
+	later := start(t, sabir.NodeID("b"), address, sabir.Logger(slog.New(slog.NewTextHandler(log, nil))))
+	awaitNode(t, later, routed)
+	setRoute(t, later, "users.get")
+	lock.Lock()
+	defer lock.Unlock()
+	if len(lines) != 2 || !strings.Contains(lines[0], `"calls are shared out" node=b action=users.get`) || !strings.Contains(lines[1], `"calls are not shared out any more" node=b action=users.get`) {
+		t.Errorf("%q", lines)
+	}
 }
 
 func TestARouteThatCannotBeIsAnError(t *testing.T) {

@@ -129,8 +129,8 @@ func (c *Catalog) Check() error {
 	if len(c.Gone) > MaxServices {
 		return fmt.Errorf("%d services are gone; %d is the limit", len(c.Gone), MaxServices)
 	}
-	if len(c.Decisions) > MaxDecisions {
-		return fmt.Errorf("%d decisions of operators; %d is the limit", len(c.Decisions), MaxDecisions)
+	if len(c.Decisions) > MaxDecisions+MaxEnded { // a receiver keeps no more of either kind than it may
+		return fmt.Errorf("%d decisions of operators; %d is the limit", len(c.Decisions), MaxDecisions+MaxEnded)
 	}
 	for i := range c.Decisions {
 		if err := c.Decisions[i].Check(); err != nil {

@@ -24,9 +24,11 @@ type Decision struct {
 	By      string  `json:"by"`               // id of the node that was asked
 }
 
-// Bounds of decisions. What has ended is forgotten after keepEnded.
+// Bounds of decisions. What has ended is forgotten after keepEnded, or once MaxEnded others have ended since. A node that was cut off since before
+// that one was made an end of, and comes back, brings the decision back to all: it must be ended once more.
 const (
-	MaxDecisions = 256
+	MaxDecisions = 256 // that hold
+	MaxEnded     = 256
 	maxVersion   = math.MaxInt64
 	keepEnded    = 24 * time.Hour
 )
@@ -86,39 +88,92 @@ func (d *Decisions) Next(now time.Time) uint64 {
 	return next
 }
 
-// With is the decisions after others became known, and whether that changed anything. Where there is no space, what is about something new is
-// left out.
+// With is the decisions after others became known, and whether that changed anything. Where there is no space for another that holds, it is left
+// out; where there is none for another that has ended, the oldest of those is.
 func (d *Decisions) With(now time.Time, others ...Decision) (next *Decisions, changed bool) {
 	var list []Decision
+	hold := 0
 	for _, one := range d.All() {
-		if one.forgotten(now) {
-			changed = true
-		} else {
+		if !one.forgotten(now) {
 			list = append(list, one)
+			hold += holds(&one)
 		}
 	}
 	for _, one := range others {
 		at := sort.Search(len(list), func(i int) bool { return list[i].compare(&one) >= 0 }) // a search of package slices takes kilobytes of the program for each type
 		known := at < len(list) && list[at].compare(&one) == 0
-		switch {
-		case known && one.newer(&list[at]):
-			list[at], changed = one, true
-		case !known && len(list) < MaxDecisions && !one.forgotten(now):
+		if known && !one.newer(&list[at]) || !known && one.forgotten(now) {
+			continue
+		}
+		after := hold + holds(&one)
+		if known {
+			after -= holds(&list[at])
+		}
+		if after > max(hold, MaxDecisions) {
+			continue
+		}
+		hold = after
+		if !known {
 			list = append(list, one)
 			copy(list[at+1:], list[at:])
-			list[at], changed = one, true
 		}
+		list[at] = one
 	}
-	if !changed {
+	for ; len(list)-hold > MaxEnded; list = withoutOldestEnded(list) {
+	}
+	next = &Decisions{list}
+	if next.same(d) {
 		return d, false
 	}
-	return &Decisions{list}, true
+	return next, true
+}
+
+// holds is 1 for a decision that holds.
+func holds(d *Decision) int {
+	if d.Ended {
+		return 0
+	}
+	return 1
+}
+
+// withoutOldestEnded leaves out the oldest of the decisions that have ended. All nodes choose the same one.
+func withoutOldestEnded(list []Decision) []Decision {
+	oldest := -1
+	for i := range list {
+		if list[i].Ended && (oldest < 0 || list[oldest].newer(&list[i])) {
+			oldest = i
+		}
+	}
+	return append(list[:oldest], list[oldest+1:]...)
+}
+
+func (d *Decisions) same(other *Decisions) bool {
+	list := other.All()
+	if len(d.list) != len(list) {
+		return false
+	}
+	for i := range list {
+		if d.list[i].compare(&list[i]) != 0 || d.list[i].Version != list[i].Version || d.list[i].By != list[i].By {
+			return false
+		}
+	}
+	return true
 }
 
 // Has reports whether a decision is among those that are known.
 func (d *Decisions) Has(one Decision) bool {
 	for _, other := range d.All() {
 		if other.compare(&one) == 0 && other.Version == one.Version && other.By == one.By {
+			return true
+		}
+	}
+	return false
+}
+
+// Routed reports whether a decision about a pattern holds.
+func (d *Decisions) Routed(pattern string) bool {
+	for _, one := range d.All() {
+		if one.Route == pattern && !one.Ended && one.Drain == "" {
 			return true
 		}
 	}

@@ -89,6 +89,62 @@ func TestDecisionsAreBounded(t *testing.T) {
 	}
 }
 
+func TestDecisionsThatHaveEndedTakeNoSpaceOfThoseThatHold(t *testing.T) {
+	var d *Decisions
+	route := func(i int, ended bool) Decision {
+		one := Decision{Route: fmt.Sprintf("x%d.get", i), Shares: []Share{{"v2", 5}}, Version: d.Next(decided), By: "a"}
+		if ended {
+			one.Shares, one.Ended = nil, true
+		}
+		return one
+	}
+	for i := range 3 * MaxEnded {
+		for _, ended := range []bool{false, true} {
+			one := route(i, ended)
+			if d, _ = d.With(decided, one); !d.Has(one) {
+				t.Fatalf("decision %d is refused, ended: %v", i, ended)
+			}
+		}
+	}
+	for i := range MaxDecisions {
+		d, _ = d.With(decided, route(1000+i, false))
+	}
+	if ended := len(d.All()) - len(d.Routes()); len(d.Routes()) != MaxDecisions || ended != MaxEnded {
+		t.Errorf("%d hold, %d have ended", len(d.Routes()), ended)
+	}
+	again := route(3*MaxEnded-1, false)
+	if full, changed := d.With(decided, again); changed || full.Routed(again.Route) {
+		t.Error("one that has ended holds again though there is no space")
+	}
+}
+
+func TestTheOldestOfTooManyThatHaveEndedIsForgotten(t *testing.T) {
+	ended := func(i int) Decision {
+		return Decision{Drain: fmt.Sprint("n", i), Ended: true, Version: version(time.Duration(i)), By: "a"}
+	}
+	var all []Decision
+	for i := range MaxEnded + 10 {
+		all = append(all, ended(i))
+	}
+	want, _ := (*Decisions)(nil).With(decided, all...)
+	for range 20 {
+		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		var got *Decisions
+		for _, one := range all {
+			got, _ = got.With(decided, one)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatal("it depends on the order in which they become known")
+		}
+	}
+	if want.Has(ended(9)) || !want.Has(ended(10)) || len(want.All()) != MaxEnded {
+		t.Errorf("%d are kept", len(want.All()))
+	}
+	if _, changed := want.With(decided, ended(9)); changed {
+		t.Error("one that is forgotten and comes back from another node changes something: the two would tell each other for ever")
+	}
+}
+
 func TestACatalogWithDecisionsThatCannotBeIsRefused(t *testing.T) {
 	for want, d := range map[string]Decision{
 		"":                             {Route: "users.*", Shares: []Share{{"v2", 5}}, Version: 1, By: "a"},
@@ -112,8 +168,8 @@ func TestACatalogWithDecisionsThatCannotBeIsRefused(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", d, err, want)
 		}
 	}
-	text, _ := json.Marshal(Catalog{Node: "a", Version: 1, Decisions: make([]Decision, MaxDecisions+1)})
-	if _, err := ParseCatalog(text); err == nil || !strings.Contains(err.Error(), "257 decisions") {
+	text, _ := json.Marshal(Catalog{Node: "a", Version: 1, Decisions: make([]Decision, MaxDecisions+MaxEnded+1)})
+	if _, err := ParseCatalog(text); err == nil || !strings.Contains(err.Error(), "513 decisions") {
 		t.Error(err)
 	}
 }
