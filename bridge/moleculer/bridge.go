@@ -36,8 +36,10 @@ type bridge struct {
 
 	open    atomic.Bool // calls are let in: see asGateway
 	leaving atomic.Bool // others are told that nothing is offered
-	exposed atomic.Pointer[exposed]
-	changed chan struct{} // what is exposed may have changed
+	// mistaken is set when another node spoke in the name of this one: the others get INFO again, once a second at most.
+	mistaken atomic.Bool
+	exposed  atomic.Pointer[exposed]
+	changed  chan struct{} // what is exposed may have changed
 
 	info    ownInfo
 	peers   peers
@@ -241,6 +243,7 @@ func (b *bridge) withdraw(ctx context.Context) error {
 
 // Stop leaves.
 func (b *bridge) Stop(context.Context) error {
+	b.leaving.Store(true)
 	for _, v := range b.versions {
 		b.publish("DISCONNECT", b.packet(v, ""))
 	}
@@ -265,6 +268,9 @@ func (b *bridge) appendHead(dst []byte, version string) []byte {
 // publish sends a packet without a payload.
 func (b *bridge) publish(topic string, packet []byte) {
 	packet, err := b.wire.fromJSON(packet, "", nil)
+	if limit := b.broker.MaxMessage(); err == nil && len(packet) > limit { // INFO of very many services
+		err = tooLarge("the packet "+topic, len(packet), limit)
+	}
 	if err != nil {
 		b.note("a packet could not be sent", topic, err)
 		return

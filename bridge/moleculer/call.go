@@ -160,7 +160,7 @@ func (b *bridge) request(p *peer, c *pendingCall, w *writing) error {
 		return err
 	}
 	if limit := b.broker.MaxMessage(); len(packet) > limit {
-		return sabir.Errorf(sabir.ErrMessageTooLarge.Code, sabir.ErrMessageTooLarge.Name, "the call of %s has %d bytes: the broker takes %d", c.action, len(packet), limit)
+		return tooLarge("the call of "+c.action, len(packet), limit)
 	}
 	// The broker reports a probe that nobody listens to: then the process of the node has ended.
 	if b.broker.Probe(b.prefix+"REQ."+p.id, packet) != nil {
@@ -261,6 +261,9 @@ func (p *peer) Emit(ctx context.Context, group string, r *sabir.Request) error {
 	packet, err := w.packet()
 	if err != nil {
 		return err
+	}
+	if limit := b.broker.MaxMessage(); len(packet) > limit {
+		return tooLarge("the event "+name, len(packet), limit)
 	}
 	err = b.broker.Publish(b.prefix+"EVENT."+p.id, packet)
 	putBuffer(held, w.out)

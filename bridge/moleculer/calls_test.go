@@ -38,6 +38,11 @@ func orders() *sabir.Service {
 	sabir.Handle(s, "fail", func(ctx context.Context, name string) (string, error) {
 		return "", sabir.NewError(sabir.CodeFailedPrecondition, name, "it cannot be").WithData(map[string]int{"left": 3})
 	})
+	sabir.Handle(s, "busy", func(ctx context.Context, size int) (string, error) {
+		return "", sabir.NewError(sabir.CodeUnavailable, "Busy", "come again").AsRetryable().WithData(strings.Repeat("x", size))
+	})
+	sabir.Handle(s, "length", func(_ context.Context, in string) (int, error) { return len(in), nil })
+	sabir.Handle(s, "text", func(_ context.Context, size int) (string, error) { return strings.Repeat("x", size), nil })
 	sabir.Handle(s, "sleep", func(ctx context.Context, _ any) (string, error) {
 		<-ctx.Done()
 		return "", ctx.Err()
@@ -70,6 +75,8 @@ func TestCallsBothWays(t *testing.T) {
 			{"calls of Moleculer's actions", callsOfMoleculersActions},
 			{"errors of Moleculer have their meaning", errorsOfMoleculerHaveTheirMeaning},
 			{"errors of Sabir are Moleculer's classes", errorsOfSabirAreMoleculersClasses},
+			{"errors have their data both ways", errorsHaveTheirDataBothWays},
+			{"what is too large for the broker is an error", whatIsTooLargeForTheBrokerIsAnError},
 			{"Moleculer's tools see the node", moleculersToolsSeeTheNode},
 		} {
 			t.Run(one.behaviour, func(t *testing.T) { one.test(t, n, js) })
@@ -144,14 +151,15 @@ func callsThatGoThereAndBackKeepLevelCallerRequestAndMeta(t *testing.T, n *sabir
 		Caller    string         `json:"caller"`
 		RequestID string         `json:"requestID"`
 		Meta      map[string]any `json:"meta"`
+		Timeout   int            `json:"timeout"`
 	}
 	// Moleculer, Sabir, Moleculer
-	out, err := js.call("v3.orders.relay", "v2.js.info", map[string]any{"requestID": "r-2", "meta": map[string]any{"user": map[string]any{"id": 7}}})
+	out, err := js.call("v3.orders.relay", "v2.js.info", map[string]any{"requestID": "r-2", "timeout": 60_000, "meta": map[string]any{"user": map[string]any{"id": 7}}})
 	var there info
 	if err == nil {
 		err = json.Unmarshal(out.Result, &there)
 	}
-	if err != nil || there.Level != 2 || there.Caller != "v3.orders.relay" || there.RequestID != "r-2" || fmt.Sprint(there.Meta["user"]) != "map[id:7]" {
+	if err != nil || there.Level != 2 || there.Caller != "v3.orders.relay" || there.RequestID != "r-2" || fmt.Sprint(there.Meta["user"]) != "map[id:7]" || there.Timeout <= 0 || there.Timeout > 60_000 {
 		t.Errorf("a nested call got %+v, %v", there, err)
 	}
 	// Sabir, Moleculer, Sabir
@@ -281,5 +289,23 @@ func moleculersToolsSeeTheNode(t *testing.T, n *sabir.Node, js *peer) {
 	nodes := n.Nodes()
 	if len(nodes) != 2 || nodes[1].ID != js.id || !strings.HasPrefix(nodes[1].Framework, "moleculer 0.1") || nodes[1].Actions < 9 {
 		t.Errorf("nodes here: %+v", nodes)
+	}
+}
+
+func errorsHaveTheirDataBothWays(t *testing.T, n *sabir.Node, js *peer) {
+	_, err := sabir.Call[any](t.Context(), n, "js.fail", map[string]any{"class": "MoleculerRetryableError", "message": "m", "code": 503, "type": "AGAIN", "data": map[string]any{"left": 3}})
+	if e := sabir.AsError(err); fmt.Sprint(e.Data) != "map[left:3]" || !e.Retryable {
+		t.Errorf("an error of Moleculer has the data %v, retryable %v", e.Data, e.Retryable)
+	}
+	for _, c := range []struct {
+		action string
+		params any
+		data   string
+		again  bool
+	}{{"v3.orders.fail", "SoldOut", "map[left:3]", false}, {"v3.orders.busy", 2, "xx", true}} {
+		_, err := js.call(c.action, c.params)
+		if e, ok := errors.AsType[*jsError](err); !ok || fmt.Sprint(e.Data) != c.data || e.Retryable != c.again || e.NodeID != "go" {
+			t.Errorf("%s: %+v", c.action, err)
+		}
 	}
 }

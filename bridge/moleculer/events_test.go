@@ -59,6 +59,10 @@ func TestEventsBothWays(t *testing.T) {
 		if one, two := next(t, got), next(t, got); one == two || !strings.Contains(one+two, "user.gone Dan") {
 			t.Errorf("a broadcast is %q and %q", one, two)
 		}
+		js.must(nil, "broadcast", "user.gone", "Eve", map[string]any{"groups": []string{"mail"}})
+		if one := next(t, got); one != "mail user.gone Eve " {
+			t.Errorf("a broadcast to one group is %q", one)
+		}
 
 		ctx := sabir.WithMetadata(t.Context(), "user", "Eve")
 		if err := sabir.Emit(ctx, n, "news.loud", map[string]int{"n": 1}); err != nil {
@@ -73,6 +77,12 @@ func TestEventsBothWays(t *testing.T) {
 		}
 		if line := js.event(); !strings.Contains(line, `"params":7`) || !strings.Contains(line, `"type":"broadcast"`) {
 			t.Errorf("a broadcast is %s", line)
+		}
+		if err := sabir.Broadcast(t.Context(), n, "news.loud", 8); err != nil {
+			t.Fatal(err)
+		}
+		if both := js.event() + js.event(); !strings.Contains(both, `"loud news.loud"`) || !strings.Contains(both, `"groups":["listener","loud"]`) {
+			t.Errorf("a broadcast to two groups of a node: %s", both)
 		}
 		select {
 		case text := <-got:

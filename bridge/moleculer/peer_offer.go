@@ -28,8 +28,12 @@ func (b *bridge) takeInfo(data []byte) {
 		return
 	}
 	if info.Sender == b.id {
-		if info.InstanceID != b.instance {
+		if info.InstanceID != b.instance && b.peers.contest(info.InstanceID) {
 			b.node.Log().Error("another node has this one's id among the Moleculer nodes: give one of them another", "node", b.id)
+			if b.mesh == nil {
+				b.sendInfo(info.Version, b.id) // by which a Moleculer node that came later ends, with an error in its log
+				b.mistaken.Store(true)
+			}
 		}
 		return
 	}

@@ -34,6 +34,7 @@ type peers struct {
 	applying sync.Mutex // one INFO at a time is applied; before mu
 	mu       sync.Mutex
 	known    map[string]*peer
+	rival    string // the instance of the last other node that had this one's id
 }
 
 const (
@@ -49,6 +50,15 @@ func (p *peers) get(id string) *peer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.known[id]
+}
+
+// contest notes that another node has this one's id. It is false for one that is known already, with which there would be no end of answers.
+func (p *peers) contest(instance string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.rival == instance
+	p.rival = instance
+	return !known
 }
 
 func (p *peers) list() (list []*peer) {
@@ -109,15 +119,17 @@ func (b *bridge) look() {
 	if b.down.Load() {
 		return
 	}
+	if b.mistaken.Swap(false) && !b.leaving.Load() {
+		b.sendInfo("", "")
+	}
 	now := time.Now()
 	for _, p := range b.peers.list() {
-		silence := now.Sub(time.Unix(0, p.seen.Load()))
-		if silence > b.timeout {
+		silence, asked := now.Sub(time.Unix(0, p.seen.Load())), p.asked.Load()
+		if silence > b.timeout && asked != 0 { // a node whose heartbeats are rare, or off, answers when it is asked
 			b.drop(p.id, "was silent")
 			continue
 		}
-		asked := p.asked.Load()
-		if b.calls.of(p.id) || silence > askAfter {
+		if b.calls.of(p.id) || silence > min(askAfter, b.timeout/2) {
 			p.asked.CompareAndSwap(0, now.UnixNano())
 			b.ask(p, now)
 		}
@@ -168,6 +180,8 @@ func (b *bridge) takeDisconnect(data []byte) {
 	var h heartbeat
 	if b.read("DISCONNECT", data, &h) {
 		b.drop(h.Sender, "has left")
+	} else if h.Sender == b.id {
+		b.mistaken.Store(true)
 	}
 }
 

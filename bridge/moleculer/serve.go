@@ -61,7 +61,33 @@ func (b *bridge) takeRequest(data []byte) {
 
 // refuse answers a request with an error.
 func (b *bridge) refuse(r *request, err error) {
-	b.publish("RES."+r.Sender, append(b.appendFailure(b.appendAnswer(nil, r, ""), r, err, nil), '}'))
+	b.fail(&writing{as: b.wire, out: b.appendAnswer(nil, r, "")}, r, err, nil)
+}
+
+// maxText bounds the text of an error that is sent without its data, in bytes.
+const maxText = 4 << 10
+
+// fail ends an answer with an error, and sends it. One that is larger than the broker takes goes without its data and meta: its caller would wait
+// for an answer that does not come.
+func (b *bridge) fail(w *writing, r *request, err error, a *Meta) {
+	before, wire := len(w.out), errorTo(err, r.Action, b.id)
+	w.out = appendFailure(w.out, wire, a)
+	packet, err := w.packet()
+	if limit := b.broker.MaxMessage(); err == nil && len(packet) > limit {
+		b.note("an error was sent without its data", r.Action, tooLarge("the error of "+r.Action, len(packet), limit))
+		wire.Data, wire.Message = nil, strings.ToValidUTF8(wire.Message[:min(len(wire.Message), maxText)], "")
+		w.truncate(before)
+		w.out = appendFailure(w.out, wire, nil)
+		packet, err = w.packet()
+	}
+	if err == nil {
+		b.send("RES."+r.Sender, packet)
+	}
+}
+
+// tooLarge is the error of a packet that the broker does not take.
+func tooLarge(what string, size, limit int) *sabir.Error {
+	return sabir.Errorf(sabir.ErrMessageTooLarge.Code, sabir.ErrMessageTooLarge.Name, "%s has %d bytes: the broker takes %d", what, size, limit)
 }
 
 // serve makes the call and answers it.
@@ -83,14 +109,12 @@ func (b *bridge) answer(r *request, a *Meta, data func(dst []byte) ([]byte, erro
 		packet, err = w.packet()
 	}
 	if limit := b.broker.MaxMessage(); len(packet) > limit {
-		err = sabir.Errorf(sabir.ErrMessageTooLarge.Code, sabir.ErrMessageTooLarge.Name, "the answer of %s has %d bytes: the broker takes %d", r.Action, len(packet), limit)
+		err = tooLarge("the answer of "+r.Action, len(packet), limit)
 	}
 	if err != nil {
 		w.truncate(before)
-		w.out = b.appendFailure(w.out, r, err, a)
-		packet, err = w.packet()
-	}
-	if err == nil {
+		b.fail(&w, r, err, a)
+	} else {
 		b.send("RES."+r.Sender, packet)
 	}
 	putBuffer(held, w.out)
@@ -178,8 +202,8 @@ func (b *bridge) appendAnswer(dst []byte, r *request, header string) []byte {
 }
 
 // appendFailure appends the rest of a response that is an error, but for the last brace.
-func (b *bridge) appendFailure(dst []byte, r *request, err error, a *Meta) []byte {
-	dst = errorTo(err, r.Action, b.id).append(append(dst, `,"success":false,"data":null,"error":`...))
+func appendFailure(dst []byte, w *wireError, a *Meta) []byte {
+	dst = w.append(append(dst, `,"success":false,"data":null,"error":`...))
 	dst = append(dst, `,"meta":`...)
 	if a == nil {
 		return append(dst, "{}"...)

@@ -280,7 +280,7 @@ func (s *answers) packet(more bool, payload func(dst []byte) ([]byte, error)) er
 		return err
 	}
 	if limit := b.broker.MaxMessage(); len(packet) > limit {
-		return sabir.Errorf(sabir.ErrMessageTooLarge.Code, sabir.ErrMessageTooLarge.Name, "a value of %s has %d bytes: the broker takes %d", r.Action, len(packet), limit)
+		return tooLarge("a value of "+r.Action, len(packet), limit)
 	}
 	s.seq++
 	b.send("RES."+r.Sender, packet)
@@ -325,8 +325,5 @@ func (s *answers) end(err error) {
 	}
 	w := writing{as: s.bridge.wire}
 	s.head(&w, false)
-	w.out = s.bridge.appendFailure(w.out, s.request, err, s.meta)
-	if packet, err := w.packet(); err == nil {
-		s.bridge.send("RES."+s.request.Sender, packet)
-	}
+	s.bridge.fail(&w, s.request, err, s.meta)
 }

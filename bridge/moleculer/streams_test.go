@@ -136,6 +136,8 @@ func streamsOfMoleculerNodes(t *testing.T, js *peer) {
 		{"streams.upper", []string{"a", "b"}, nil, `[] 2 131 false`},
 		{"streams.range", nil, map[string]int{"n": 3}, `[{"i":0} {"i":1} {"i":2}] 0 0 true`},
 		{"streams.range", nil, map[string]int{"n": 0}, `[] 0 0 true`},
+		{"streams.double", []number{}, nil, `[] 0 0 true`}, // a stream without values
+		{"streams.size", []string{}, nil, `[{"params":null,"size":0,"user":"Ada"}] 0 0 true`},
 		{"streams.download", nil, map[string]int{"size": 1_000_000}, `[] 1000000 1000000 false`},
 	} {
 		if _, list := c.values.(number); list {
@@ -164,6 +166,9 @@ func streamsToMoleculersActions(t *testing.T, n *sabir.Node, js *peer) {
 	}
 	if sum != 4950 {
 		t.Errorf("the sum is %d", sum)
+	}
+	for v, err := range sabir.CallStream[number](t.Context(), n, "js.empty", sabir.Empty{}) {
+		t.Errorf("a stream without values has %v, %v", v, err)
 	}
 	size := 0
 	for piece, err := range sabir.CallStream[[]byte](t.Context(), n, "js.bytes", map[string]int{"n": 3, "size": 700_000}) {
@@ -210,6 +215,15 @@ func streamsToMoleculersActions(t *testing.T, n *sabir.Node, js *peer) {
 	}
 	if _, err := up.Recv(); err != io.EOF {
 		t.Errorf("the end is %v", err)
+	}
+	none, err := sabir.OpenStream[number, collected](moleculer.WithParams(t.Context(), 7), n, "js.collect")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer none.Close()
+	none.CloseSend()
+	if got, err := none.Recv(); err != nil || len(got.Values) != 0 || got.Bytes != 0 || fmt.Sprint(got.Params) != "7" || !got.Object {
+		t.Errorf("of a stream without values there came %+v, %v", got, err)
 	}
 	if _, err := sabir.Call[any](t.Context(), n, "js.range", map[string]int{"n": 1}); !errors.Is(err, sabir.ErrStreamWanted) {
 		t.Errorf("a call of a stream: %v", err)

@@ -13,7 +13,7 @@ const say = line => process.stdout.write(JSON.stringify(line) + "\n");
 const settings = JSON.parse(options);
 settings.middlewares = (settings.middlewares ?? []).map(([name, ...args]) => Middlewares.Transmit[name](...args));
 
-const broker = new ServiceBroker({ nodeID, namespace, ...settings, logger: false, heartbeatInterval: 1, heartbeatTimeout: 5, tracing: false });
+const broker = new ServiceBroker({ nodeID, namespace, heartbeatInterval: 1, heartbeatTimeout: 15, ...settings, logger: false, tracing: false });
 
 // streamOf is the stream of a request: 0.14 has it in place of the params, which are in meta.
 const streamOf = ctx => ctx.stream ?? (typeof ctx.params?.pipe === "function" ? ctx.params : null);
@@ -71,6 +71,9 @@ broker.createService({
 			}
 		},
 		relay: ctx => ctx.call(ctx.params.action, ctx.params.params),
+		text: ctx => "x".repeat(ctx.params.n),
+		length: ctx => ctx.params.length,
+		empty: () => Readable.from([]),
 		sleep: ctx => new Promise(resolve => setTimeout(() => resolve("slept"), ctx.params.ms))
 	}
 });
@@ -127,6 +130,10 @@ const verbs = {
 		const used = process.cpuUsage(begun);
 		return { ms: Date.now() - from, cpu: (used.user + used.system) / 1000 };
 	},
+	// text calls an action with a text of n characters, and returns the length of what comes back.
+	text: (n, action) => broker.call(action, "x".repeat(n)).then(back => back.length),
+	// holes calls an action with a list in which a value is undefined.
+	holes: action => broker.call(action, [1, undefined, 3]),
 	many: (n, action, params) => Promise.all(Array.from({ length: n }, () => broker.call(action, params).then(back => back.length))),
 	// gateway starts one of moleculer-web, which gives actions the addresses that they declare, and uploads to one.
 	async gateway(upload) {
@@ -144,7 +151,7 @@ const verbs = {
 		return found === true ? [] : found.map(e => e.field + " " + e.type);
 	},
 	emit: (name, params, options) => broker.emit(name, params, options).then(() => true),
-	broadcast: (name, params) => broker.broadcast(name, params).then(() => true),
+	broadcast: (name, params, options) => broker.broadcast(name, params, options).then(() => true),
 	nodes: () => broker.call("$node.list").then(list => list.filter(n => n.available).map(n => n.id)),
 	services: () => broker.call("$node.services").then(list => list.filter(s => s.available).map(s => s.fullName)),
 	ping: id => broker.ping(id, 3000).then(p => p !== null),
@@ -153,6 +160,15 @@ const verbs = {
 		const actions = { hello: () => "hello from " + name };
 		for (const [action, schema] of Object.entries(more)) actions[action] = { ...schema, handler: ctx => ctx.params };
 		broker.createService({ name, actions });
+		return true;
+	},
+	// addMany creates n services of ten actions each.
+	addMany(prefix, n) {
+		for (let i = 0; i < n; i++) {
+			const actions = {};
+			for (let j = 0; j < 10; j++) actions["act" + j] = { params: { a: "number" }, handler: () => i * 10 + j };
+			broker.createService({ name: prefix + i, actions });
+		}
 		return true;
 	},
 	remove: name => broker.destroyService(name).then(() => true),
