@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	stdjson "encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -48,7 +49,8 @@ func readable(m *engine.Message) stdjson.RawMessage {
 
 // Replay publishes dead letters again to the channels that they are from, for the groups that failed to handle them and no
 // others, and takes them from the list; without keys all that are there now, up to 10,000. It returns how many. One that
-// fails again becomes a dead letter again.
+// fails again becomes a dead letter again. Keys that are not among those
+// 10,000 are an error that names them, after the others were replayed.
 //
 // The node must consume from or publish to the channels that the messages are from, so that it knows their limits.
 func Replay(ctx context.Context, from sabir.Caller, name string, keys ...string) (int, error) {
@@ -56,7 +58,7 @@ func Replay(ctx context.Context, from sabir.Caller, name string, keys ...string)
 	if err != nil {
 		return 0, err
 	}
-	replayed := 0
+	replayed, missing := 0, missingKeys(list, keys)
 	for _, l := range list {
 		if len(keys) > 0 && !slices.Contains(keys, l.Key) {
 			continue
@@ -66,7 +68,33 @@ func Replay(ctx context.Context, from sabir.Caller, name string, keys ...string)
 		}
 		replayed++
 	}
+	if missing != nil {
+		return replayed, b.noSuchKeys(name, missing, replayed, "replayed")
+	}
 	return replayed, nil
+}
+
+// missingKeys are the keys that no dead letter of a list has.
+func missingKeys(list []engine.DeadLetter, keys []string) (missing []string) {
+	there := make(map[string]bool, len(list))
+	for _, l := range list {
+		there[l.Key] = true
+	}
+	for _, key := range keys {
+		if !there[key] {
+			missing = append(missing, key)
+		}
+	}
+	return missing
+}
+
+// noSuchKeys is the error for keys that are not there, after what was done with the others.
+func (b *broker) noSuchKeys(name string, missing []string, others int, did string) error {
+	text := strings.Join(missing[:min(len(missing), 10)], ", ")
+	if more := len(missing) - 10; more > 0 {
+		text += fmt.Sprintf(" and %d others", more)
+	}
+	return b.failure(ErrBadChannel, "%s has no dead letters with these keys: %.1000s; of the others %d were %s", name, text, others, did)
 }
 
 func (b *broker) replay(ctx context.Context, name string, l engine.DeadLetter) error {
@@ -91,13 +119,23 @@ func (b *broker) replay(ctx context.Context, name string, l engine.DeadLetter) e
 	return err
 }
 
-// DeleteDeadLetters takes messages out of a channel of dead letters for good, and returns how many were there.
+// DeleteDeadLetters takes messages out of a channel of dead letters for good, and returns how many were there. Keys that are not there are an
+// error that names them, after the others were deleted.
 func DeleteDeadLetters(ctx context.Context, from sabir.Caller, name string, keys ...string) (int, error) {
-	b, err := deadBroker(from, name)
+	b, list, err := deadMessages(ctx, from, name, maxDeadMessages)
 	if err != nil {
 		return 0, err
 	}
-	return b.removeDeadMessages(ctx, name, keys...)
+	var missing []string
+	if len(list) < maxDeadMessages { // else a key may be that of one behind those
+		missing = missingKeys(list, keys)
+		keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(missing, key) })
+	}
+	removed, err := b.removeDeadMessages(ctx, name, keys...)
+	if err == nil && missing != nil {
+		err = b.noSuchKeys(name, missing, removed, "deleted")
+	}
+	return removed, err
 }
 
 func (b *broker) removeDeadMessages(ctx context.Context, name string, keys ...string) (int, error) {

@@ -162,6 +162,24 @@ func TestADeadLetterIsReplayedForTheGroupThatFailedOnly(t *testing.T) {
 	}
 }
 
+func TestKeysOfNoDeadLettersAreNamed(t *testing.T) {
+	c := parcels(t)
+	s := sabir.NewService("billing")
+	c.Consume(s, func(context.Context, article) error { return channel.Reject(errors.New("broken")) })
+	n := channelNode(t, s)
+	name := c.Name() + ".dead"
+	publish(t, c, n, 1)
+	key := awaitLetters(t, n, name, 1)[0].Key
+	for did, settle := range map[string]func(context.Context, sabir.Caller, string, ...string) (int, error){"replayed": channel.Replay, "deleted": channel.DeleteDeadLetters} {
+		if count, err := settle(t.Context(), n, name, "77", "x"); count != 0 || !errors.Is(err, channel.ErrBadChannel) || !strings.Contains(err.Error(), name+" has no dead letters with these keys: 77, x; of the others 0 were "+did) {
+			t.Errorf("%d were %s: %v", count, did, err)
+		}
+	}
+	if count, err := channel.DeleteDeadLetters(t.Context(), n, name, "77", key); count != 1 || err == nil || !strings.Contains(err.Error(), "keys: 77; of the others 1 were deleted") {
+		t.Errorf("%d deleted: %v", count, err)
+	}
+}
+
 func TestAChannelOfMessagesIsNotTakenForOneOfDeadLetters(t *testing.T) {
 	c := parcels(t)
 	s := sabir.NewService("billing")

@@ -55,6 +55,7 @@ func (b *broker) Services() []sabir.Servable {
 			for _, l := range letters {
 				in.Keys = append(in.Keys, l.Key)
 			}
+			return b.removeDeadMessages(ctx, in.Channel, in.Keys...) // what others take out meanwhile is gone too
 		}
 		return DeleteDeadLetters(ctx, n, in.Channel, in.Keys...)
 	}, sabir.Doc("deletes dead letters"))
