@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"errors"
@@ -108,7 +109,7 @@ func (r *runner) try(d *engine.Delivery) error {
 		}
 		return Reject(r.unreadable(err))
 	}
-	ctx := context.WithValue(r.handling, deliveryKey{}, &Delivery{Channel: r.spec.Name, Group: r.Group, ID: d.ID,
+	ctx := context.WithValue(r.handling, deliveryKey{}, &Delivery{Channel: r.spec.Name, Group: r.Group, ID: originalID(&d.Head),
 		Sequence: d.Sequence, Published: d.Time, Attempt: d.Attempt, Attempts: r.Attempts, Dead: d.Dead})
 	return r.receiver.Receive(ctx, payload, d.Request, withoutProof(d.Metadata))
 }
@@ -155,8 +156,8 @@ func (r *runner) deadLetter(d *engine.Delivery, reason error) bool {
 	e := sabir.AsError(reason)
 	dead := &engine.Outgoing{Message: d.Message, Dedup: true}
 	dead.ID = deadID(d, r.spec.Name, r.Group)
-	dead.Only = ""
-	dead.Dead = &engine.Dead{Channel: r.spec.Name, Group: r.Group, Sequence: d.Sequence, Attempts: d.Attempt, Code: e.Code.String(),
+	dead.Only, dead.Original = "", ""
+	dead.Dead = &engine.Dead{ID: originalID(&d.Head), Channel: r.spec.Name, Group: r.Group, Sequence: d.Sequence, Attempts: d.Attempt, Code: e.Code.String(),
 		Reason: shortened(reason.Error()), Time: time.Now(), Node: r.node.ID()}
 	if cause := e.Unwrap(); cause != nil && e.Stack() != nil { // the panic's text, which the error keeps from callers
 		dead.Dead.Reason = shortened(reason.Error() + ": " + cause.Error())
@@ -179,6 +180,9 @@ func (r *runner) deadLetter(d *engine.Delivery, reason error) bool {
 		"attempts", d.Attempt, "dead_letters", r.DeadLettersTo, "request_id", d.Request, "error", e)
 	return true
 }
+
+// originalID is the ID by which handlers know a message: a replay has that of the message that failed.
+func originalID(h *engine.Head) string { return cmp.Or(h.Original, h.ID) }
 
 // deadID makes the ID of a message as a dead letter: the same each time, so that brokers keep one where the first attempt to publish it was
 // kept and not answered. A message of another program may have no ID, and is told from others by its place, or by nothing where the broker

@@ -15,8 +15,8 @@ import (
 
 // DeadLetter is a dead letter: a message that no attempt could handle.
 type DeadLetter struct {
-	Key  string    `json:"key"` // for Replay and DeleteDeadLetters
-	ID   string    `json:"id"`
+	Key  string    `json:"key"`            // for Replay and DeleteDeadLetters
+	ID   string    `json:"id"`             // the dead letter's own; that of the message is in Dead
 	Dead *DeadInfo `json:"dead,omitempty"` // nil for a message that was published there
 	// Codec names the codec of Data. Data is JSON, or a string of base64 where the codec is another.
 	Codec string             `json:"codec"`
@@ -111,7 +111,7 @@ func (b *broker) replay(ctx context.Context, name string, l engine.DeadLetter) e
 	b.believe(name, &l.Message)
 	again := &engine.Outgoing{Message: l.Message, Dedup: true} // so that a crash before the removal does not bring it twice
 	again.ID = derivedID(l.ID, l.Key, "again")
-	again.Only, again.Dead = l.Dead.Group, nil
+	again.Original, again.Only, again.Dead = l.Dead.ID, l.Dead.Group, nil
 	if err := b.publish(ctx, spec, []*engine.Outgoing{again}); err != nil {
 		return err
 	}

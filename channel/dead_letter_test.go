@@ -180,6 +180,39 @@ func TestKeysOfNoDeadLettersAreNamed(t *testing.T) {
 	}
 }
 
+func TestAReplayHasTheIDOfTheMessageThatFailedHoweverOftenItFails(t *testing.T) {
+	c := parcels(t)
+	var mended atomic.Bool
+	ids := make(chan string, 10)
+	s := sabir.NewService("billing")
+	c.Consume(s, func(ctx context.Context, _ article) error {
+		d, _ := channel.DeliveryFromContext(ctx)
+		ids <- d.ID
+		if mended.Load() {
+			return nil
+		}
+		return channel.Reject(errors.New("broken"))
+	})
+	n := channelNode(t, s)
+	if _, err := c.Publish(t.Context(), n, article{ID: 1}, channel.MessageID("order-7")); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 3 { // within the two minutes in which brokers leave out duplicates
+		letter := awaitLetters(t, n, c.Name()+".dead", 1)[0]
+		if id := next(t, ids); id != "order-7" || letter.Dead.ID != "order-7" || letter.ID == "order-7" {
+			t.Errorf("round %d: handled as %q; the letter %q is of %q", round, id, letter.ID, letter.Dead.ID)
+		}
+		mended.Store(round == 2)
+		if replayed, err := channel.Replay(t.Context(), n, c.Name()+".dead", letter.Key); replayed != 1 || err != nil {
+			t.Fatal(replayed, err)
+		}
+	}
+	if id := next(t, ids); id != "order-7" {
+		t.Errorf("in the end it is handled as %q", id)
+	}
+	awaitLetters(t, n, c.Name()+".dead", 0)
+}
+
 func TestAChannelOfMessagesIsNotTakenForOneOfDeadLetters(t *testing.T) {
 	c := parcels(t)
 	s := sabir.NewService("billing")

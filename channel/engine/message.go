@@ -32,12 +32,16 @@ type Head struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// Only names the one group that is to handle it, where others have done so: a dead-lettered message that is tried again.
 	Only string `json:"only,omitempty"`
+	// Original is the ID that a dead-lettered message had, where it is tried again. Such a message has an ID of its own, since brokers would take
+	// it for a duplicate of the original.
+	Original string `json:"original,omitempty"`
 	// Dead describes why a message was dead-lettered; nil for all others.
 	Dead *Dead `json:"dead,omitempty"`
 }
 
 // Dead describes why and where a message was dead-lettered.
 type Dead struct {
+	ID       string    `json:"id,omitempty"`       // that the message had there; "" where it had none
 	Channel  string    `json:"channel"`            // where it was published
 	Group    string    `json:"group"`              // of the consumers that gave it up
 	Sequence uint64    `json:"sequence,omitempty"` // its place in that channel; 0 where the engine has none
