@@ -218,8 +218,45 @@ func TestAProgramsOwnSettingsFollowTheSameRules(t *testing.T) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 	_, err := config.Load(config.Config{App: &own{}, Env: []string{"SABIR_APP_CURRENCY=EURO"}})
-	if err == nil || !strings.Contains(err.Error(), "currency") || !strings.Contains(err.Error(), "limit") {
-		t.Errorf("the error is %v", err)
+	for _, says := range []string{"environment: app.currency: ", "app.limit: limit must be 1 or greater: set SABIR_APP_LIMIT, --app.limit, or app.limit in the file"} {
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("the error is %v, want %q in it", err, says)
+		}
+	}
+}
+
+func TestAMissingSettingIsNamedInFullWithTheWaysToSetIt(t *testing.T) {
+	var app struct {
+		Broker string        `json:"broker" validate:"required"`
+		Token  config.Secret `json:"token" validate:"required"`
+	}
+	_, err := config.Load(config.Config{App: &app, Env: []string{}})
+	for _, says := range []string{
+		"app.broker: broker is a required field: set SABIR_APP_BROKER, --app.broker, or app.broker in the file",
+		"app.token: token is a required field: set SABIR_APP_TOKEN_FILE, --app.token_file, or app.token_file in the file",
+	} {
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("the error is %v, want %q in it", err, says)
+		}
+	}
+}
+
+func TestAllMistakesOfAFileAndTheEnvironmentAreNamedAtOnce(t *testing.T) {
+	file := write(t, "many.yaml", `
+kee: x
+http: {adress: ":3000"}
+admin: {metrics: true}
+stop_timeout: 5
+log: {level: loud}
+policies:
+  "a.*": {timeout: soon}
+  "b.*": {timout: 1s}
+`)
+	_, err := config.Load(config.Config{File: file, Env: []string{"SABIR_MAX_DEPTH=ten"}})
+	for _, says := range []string{"no setting kee", "http.adress", "admin.metrics does nothing", "stop_timeout", "log.level", "policies.a.*.timeout", "policies.b.*.timout", "max_depth"} {
+		if err == nil || strings.Count(err.Error(), says) != 1 {
+			t.Errorf("the error is %v, want %q in it once", err, says)
+		}
 	}
 }
 

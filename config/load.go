@@ -76,7 +76,8 @@ type Loaded struct {
 
 const prefix = "SABIR_"
 
-// Load reads the settings. The error names each place that is wrong.
+// Load reads the settings. The error names each place that is wrong, but for what comes after a flag that cannot be read, or in a file that is
+// no YAML, TOML or JSON.
 func Load(c Config) (*Loaded, error) {
 	l := &Loaded{Settings: c.Defaults, config: c, origins: map[string]string{}}
 	l.Settings.Labels, l.Settings.Policies = maps.Clone(c.Defaults.Labels), maps.Clone(c.Defaults.Policies)
@@ -106,19 +107,19 @@ func Load(c Config) (*Loaded, error) {
 			l.config.File = name // the last that names one
 		}
 	}
+	var errs []error
 	if l.config.File != "" {
 		tree, err := readFile(l.config.File)
-		if err == nil {
-			err = l.setAll(tree, "file "+l.config.File)
-		}
 		if err != nil {
 			return nil, fmt.Errorf("config: %w", err)
 		}
+		errs = append(errs, l.setAll(tree, "file "+l.config.File))
 	}
-	if err := errors.Join(l.fromEnv(values), l.fromFlags(flags), l.setAll(tree(c.set), "set")); err != nil {
+	errs = append(errs, l.fromEnv(values), l.fromFlags(flags), l.setAll(tree(c.set), "set"), l.check())
+	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	return l, l.check()
+	return l, nil
 }
 
 // setAll sets what a source has, of the node and of the program.
@@ -140,26 +141,49 @@ func (l *Loaded) setAll(tree map[string]any, origin string) error {
 func (l *Loaded) check() error {
 	v := validate.New()
 	var errs []error
-	for _, s := range []any{&l.Settings, l.config.App} {
+	for i, s := range [2]any{&l.Settings, l.config.App} {
 		if s == nil {
 			continue
 		}
+		path := [2]string{"", "app"}[i]
 		plan, err := v.Compile(reflect.TypeOf(s).Elem())
 		if err != nil {
-			return fmt.Errorf("config: %w", err)
+			return err
 		}
 		plan.SetDefaults(reflect.ValueOf(s).UnsafePointer())
-		errs = append(errs, plan.Check(reflect.ValueOf(s).UnsafePointer()))
+		err = plan.Check(reflect.ValueOf(s).UnsafePointer())
+		broken, ok := errors.AsType[validate.Errors](err)
+		if !ok {
+			errs = append(errs, err)
+		}
+		for _, field := range broken {
+			errs = append(errs, l.broken(join(path, field.Path), field))
+		}
 	}
-	errs = append(errs, l.Settings.useless())
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("config: %w", err)
-	}
-	return nil
+	return errors.Join(append(errs, l.Settings.faults()...)...)
 }
 
-// useless is the error of settings that do nothing without another one.
-func (s *Settings) useless() error {
+// broken is the error of a setting that breaks a rule: with what set it, or how to set it where nothing did.
+func (l *Loaded) broken(path string, field validate.FieldError) error {
+	err := fmt.Errorf("%s: %s", path, field.Message)
+	if origin := l.origins[path]; origin != "" {
+		return fmt.Errorf("%s: %w", origin, err)
+	}
+	for _, one := range l.settable() {
+		if one.path != path {
+			continue
+		}
+		variable, name := variableOf(path), path
+		if one.secret {
+			variable, name = variable+"_FILE", name+"_file"
+		}
+		return fmt.Errorf("%w: set %s, --%s, or %s in the file", err, variable, name, name)
+	}
+	return err
+}
+
+// faults lists what is wrong with settings together: those that do nothing without another one, and addresses, keys and patterns that are none.
+func (s *Settings) faults() (errs []error) {
 	for _, one := range []struct {
 		given   bool
 		name    string
@@ -177,30 +201,32 @@ func (s *Settings) useless() error {
 		{s.Admin.Profiler, "admin.profiler", s.Admin.Address, "admin.address"},
 	} {
 		if one.given && one.missing == "" {
-			return fmt.Errorf("%s does nothing without %s", one.name, one.needs)
+			errs = append(errs, fmt.Errorf("%s does nothing without %s", one.name, one.needs))
 		}
 	}
-	for name, address := range map[string]string{"http.address": s.HTTP.Address, "admin.address": s.Admin.Address} {
+	for _, one := range [][2]string{{"http.address", s.HTTP.Address}, {"admin.address", s.Admin.Address}} {
+		name, address := one[0], one[1]
 		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
-			return fmt.Errorf("%s: %q is not host:port, such as :3000 or 0.0.0.0:3000", name, address)
+			errs = append(errs, fmt.Errorf("%s: %q is not host:port, such as :3000 or 0.0.0.0:3000", name, address))
 		}
 	}
-	for name, address := range s.links() {
-		if !strings.Contains(address, "://") {
-			return fmt.Errorf("%s: %q is not a URL, such as tcp://10.0.0.1:7700", name, address)
+	links := s.links()
+	for _, name := range slices.Sorted(maps.Keys(links)) {
+		if address := links[name]; !strings.Contains(address, "://") {
+			errs = append(errs, fmt.Errorf("%s: %q is not a URL, such as tcp://10.0.0.1:7700", name, address))
 		}
 	}
 	if keys := split(s.Key); keys != nil {
 		if err := seal.NewKeys(keys...).Validate(); err != nil {
-			return fmt.Errorf("key: %w", err)
+			errs = append(errs, fmt.Errorf("key: %w", err))
 		}
 	}
-	for pattern := range s.Policies {
+	for _, pattern := range slices.Sorted(maps.Keys(s.Policies)) {
 		if bad := names.PatternFault(pattern); bad != "" {
-			return fmt.Errorf("policies: the pattern %q %s", pattern, bad)
+			errs = append(errs, fmt.Errorf("policies: the pattern %q %s", pattern, bad))
 		}
 	}
-	return nil
+	return errs
 }
 
 // links lists the addresses of nodes, by the names of their settings.
@@ -239,6 +265,11 @@ func variables(env []string) map[string]string {
 	return found
 }
 
+// variableOf is the variable that stands for a setting.
+func variableOf(path string) string {
+	return prefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+}
+
 // ofOthers are variables of the command line, and those that Kubernetes sets in a container where there is a Service called sabir.
 var ofOthers = regexp.MustCompile(`^SABIR_((CONFIG|URL|(.*_)?SERVICE_(HOST|PORT.*)|(.*_)?PORT_\d+_.*)=|(.*_)?PORT=(tcp|udp|sctp)://)`)
 
@@ -247,7 +278,7 @@ func (l *Loaded) fromEnv(values map[string]string) error {
 	var errs []error
 	var known []string
 	for _, one := range l.settable() {
-		name := prefix + strings.ToUpper(strings.ReplaceAll(one.path, ".", "_"))
+		name := variableOf(one.path)
 		known = append(known, name)
 		text, given := values[name]
 		delete(values, name)

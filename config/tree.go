@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -79,6 +80,7 @@ func (l *Loaded) set(v reflect.Value, path string, raw any, origin string) error
 		if !ok {
 			return wrongKind(path, origin, "a section")
 		}
+		var errs []error
 		for _, key := range sortedKeys(entries) {
 			entry := reflect.New(v.Type().Elem()).Elem()
 			if v.IsNil() {
@@ -87,12 +89,10 @@ func (l *Loaded) set(v reflect.Value, path string, raw any, origin string) error
 			if old := v.MapIndex(reflect.ValueOf(key)); old.IsValid() {
 				entry.Set(old)
 			}
-			if err := l.set(entry, join(path, key), entries[key], origin); err != nil {
-				return err
-			}
+			errs = append(errs, l.set(entry, join(path, key), entries[key], origin))
 			v.SetMapIndex(reflect.ValueOf(key), entry)
 		}
-		return nil
+		return errors.Join(errs...)
 	}
 	if err := convert(v, raw); err != nil {
 		return fmt.Errorf("%s: %s: %w", origin, path, err)
@@ -115,17 +115,20 @@ func (l *Loaded) setFields(v reflect.Value, path string, raw any, origin string)
 			list = append(list, name)
 		}
 	}
+	var errs []error
 	for _, name := range sortedKeys(section) {
 		i, found := known[name]
 		raw := section[name]
 		if short, file := strings.CutSuffix(name, "_file"); !found && file {
 			if i, found = known[short]; found && v.Field(i).Type() == secretType {
 				if _, both := section[short]; both {
-					return fmt.Errorf("%s: %s and %s are both set: which is it?", origin, join(path, short), join(path, name))
+					errs = append(errs, fmt.Errorf("%s: %s and %s are both set: which is it?", origin, join(path, short), join(path, name)))
+					continue
 				}
 				text, err := readSecret(raw)
 				if err != nil {
-					return fmt.Errorf("%s: %s: %w", origin, join(path, name), err)
+					errs = append(errs, fmt.Errorf("%s: %s: %w", origin, join(path, name), err))
+					continue
 				}
 				name, raw = short, text
 			} else {
@@ -133,13 +136,12 @@ func (l *Loaded) setFields(v reflect.Value, path string, raw any, origin string)
 			}
 		}
 		if !found {
-			return unknown(join(path, name), path, name, list, origin)
+			errs = append(errs, unknown(join(path, name), path, name, list, origin))
+			continue
 		}
-		if err := l.set(v.Field(i), join(path, name), raw, origin); err != nil {
-			return err
-		}
+		errs = append(errs, l.set(v.Field(i), join(path, name), raw, origin))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func sortedKeys(m map[string]any) []string {
