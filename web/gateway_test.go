@@ -36,7 +36,7 @@ func TestAGatewayServesTheActionsOfOtherNodes(t *testing.T) {
 		t.Errorf("a REST form: %d %s", got.status, got.body)
 	}
 	p := ask(t, "GET", base+"/items/7?page=-1", "").problem(t)
-	if fault := p.Data.([]any)[0].(map[string]any); p.Status != 422 || fault["pointer"] != "/page" {
+	if fault := p.Data.([]any)[0].(map[string]any); p.Status != 422 || fault["pointer"] != "/page" || fault["in"] != "query" || fault["name"] != "page" {
 		t.Errorf("a rule: %+v", p)
 	}
 	if got := post(t, base+"/items/tail", `{"name":"x"}`); got.status != 200 || !strings.Contains(got.body, "two of x") {

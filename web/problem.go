@@ -79,13 +79,14 @@ func (s *server) panicError(err error, of logged) *sabir.Error {
 	return &sabir.Error{Code: sabir.CodeInternal, Name: sabir.ErrPanic.Name, Message: internalMessage(of.id)}
 }
 
-// located returns an error of a call or a filter as callers may see it, with the node where it happened.
+// located returns an error of a call or a filter as callers may see it, with the node that they asked. Which other node it came from
+// is not for them.
 func (s *server) located(err error) *sabir.Error {
 	if faults, ok := err.(bind.Errors); ok {
 		err = badParameters(faults)
 	}
 	e := sabir.AsError(err)
-	if e.Node == "" {
+	if e.Node != s.node.ID() {
 		c := *e
 		c.Node, e = s.node.ID(), &c
 	}
@@ -132,7 +133,6 @@ func writeData(data any) (any, error) {
 // Go errors and panics, other nodes and hidden actions were not meant for them: they go to the log.
 func (s *server) publicError(a *sabir.Action, of logged, err error) *sabir.Error {
 	if failed := s.panicError(err, of); failed != nil {
-		failed.Node = sabir.AsError(err).Node
 		return failed
 	}
 	e := sabir.AsError(err)
@@ -146,6 +146,12 @@ func (s *server) publicError(a *sabir.Action, of logged, err error) *sabir.Error
 		message = "the caller gave up on " + a.Name
 	case sabir.ErrServiceUnavailable.Name, sabir.ErrNotANode.Name:
 		message, data = a.Name+" is not available now", nil
+	case sabir.ErrLinkLost.Name:
+		message = "the connection was lost before " + a.Name + " answered"
+	case sabir.ErrTooManyCalls.Name, sabir.ErrNoCommonCodec.Name, sabir.ErrNoQuorum.Name: // whose texts name the node
+		if e.Node != s.node.ID() {
+			message = a.Name + " cannot be answered now"
+		}
 	default:
 		if inner := authored(e); inner != nil {
 			message = inner.Message
@@ -154,7 +160,7 @@ func (s *server) publicError(a *sabir.Action, of logged, err error) *sabir.Error
 	if message != e.Message {
 		s.logHidden(a, of, e)
 	}
-	return &sabir.Error{Code: e.Code, Name: e.Name, Message: message, Data: data, Retryable: e.Retryable, Node: e.Node}
+	return &sabir.Error{Code: e.Code, Name: e.Name, Message: message, Data: data, Retryable: e.Retryable}
 }
 
 // authored finds the *Error inside e if e only repeats the text of a plain Go error around it, as sabir.AsError does with
@@ -195,7 +201,7 @@ func (s *server) logHidden(a *sabir.Action, of logged, e *sabir.Error) {
 	if e.Stack() != nil {
 		return
 	}
-	attrs := of.attrs("action", a.Name, slog.Group("error", "code", e.Code.String(), "name", e.Name, "message", e.Message))
+	attrs := of.attrs("action", a.Name, slog.Group("error", "code", e.Code.String(), "name", e.Name, "message", e.Message, "node", e.Node))
 	if cause := e.Unwrap(); cause != nil && cause.Error() != e.Message {
 		attrs = append(attrs, "cause", cause.Error())
 	}

@@ -176,7 +176,7 @@ func (rc *requestContext) call() error {
 func (rc *requestContext) refused(err error) error {
 	rc.Keep() // logs may keep the id
 	e := rc.publicError(rc.to.action, rc.logged(), err)
-	if rc.to.binder != nil {
+	if rc.to.rest {
 		e = rc.to.sources(e)
 	}
 	return e

@@ -1,8 +1,11 @@
 package web
 
 import (
+	"maps"
+
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/bind"
+	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -12,14 +15,19 @@ func (t *target) sources(e *sabir.Error) *sabir.Error {
 	case validate.Errors:
 		faults := make([]bind.Fault, len(data))
 		for i, field := range data {
-			faults[i] = bind.Fault{In: bind.Body, FieldError: field}
-			if in, name, ok := t.binder.Locate(field.Pointer); ok {
-				faults[i].In, faults[i].Name = in, name
-			}
+			faults[i] = bind.Fault{FieldError: field}
+			faults[i].In, faults[i].Name = t.source(field.Pointer)
 		}
 		return e.WithData(faults)
+	case []any: // the same from another node
+		if e.Name == sabir.ErrValidationFailed.Name {
+			return e.WithData(t.remoteFaults(data))
+		}
 	case map[string]any:
 		pointer, _ := data["pointer"].(string)
+		if t.binder == nil {
+			return e
+		}
 		if text := t.binder.Explain(pointer); text != "" {
 			c := *e
 			c.Message += ": " + text
@@ -27,4 +35,34 @@ func (t *target) sources(e *sabir.Error) *sabir.Error {
 		}
 	}
 	return e
+}
+
+// source is the part of the request, and the parameter there, that a place in the input came from.
+func (t *target) source(pointer string) (in route.Source, name string) {
+	if t.binder != nil {
+		if in, name, ok := t.binder.Locate(pointer); ok {
+			return in, name
+		}
+	}
+	return bind.Body, ""
+}
+
+// remoteFaults are the fields that another node lists, with where they came from. What has no pointer stays as it is.
+func (t *target) remoteFaults(list []any) []any {
+	faults := make([]any, len(list))
+	for i, one := range list {
+		faults[i] = one
+		field, _ := one.(map[string]any)
+		pointer, ok := field["pointer"].(string)
+		if !ok {
+			continue
+		}
+		fault := maps.Clone(field)
+		in, name := t.source(pointer)
+		if fault["in"] = in; name != "" {
+			fault["name"] = name
+		}
+		faults[i] = fault
+	}
+	return faults
 }

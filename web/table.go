@@ -25,6 +25,7 @@ type target struct {
 	routeGroup *routeGroup
 	path       string                // pattern
 	action     *sabir.Action         // wrapped in the group's middlewares; nil for what is no action
+	rest       bool                  // a REST form
 	binder     *bind.Binder          // of a REST form; nil where the input is the body
 	get        bool                  // a REST form that only reads
 	page       func(*requestContext) // of the server itself; nil for an action
@@ -173,7 +174,7 @@ func (t *table) add(f *server, d *routeGroup, a *sabir.Action) error {
 
 func (t *table) addRoute(d *routeGroup, a *sabir.Action, r route.Route) error {
 	form := &target{routeGroup: d, path: d.prefix + r.Pattern, action: a, chain: d.chain, needsKeep: d.needsKeep, limit: d.timeout, body: d.body,
-		get: r.Method == http.MethodGet}
+		rest: true, get: r.Method == http.MethodGet}
 	if !r.Body || len(r.Params) > 0 || len(r.Form) > 0 {
 		form.binder = bind.New(r, d.binding()...)
 	}

@@ -1,0 +1,67 @@
+package web
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+)
+
+type orderCount struct {
+	ID    int `json:"id"`
+	Count int `json:"count" validate:"min=1"`
+}
+
+// rulesAndErrors is a service whose inputs have rules and whose errors name nodes.
+func rulesAndErrors() *sabir.Service {
+	s := sabir.NewService("orders")
+	sabir.Handle(s, "place", func(_ context.Context, in orderCount) (orderCount, error) { return in, nil }, sabir.Route("POST", "/orders"))
+	sabir.Handle(s, "change", func(_ context.Context, in orderCount) (orderCount, error) { return in, nil }, sabir.Route("PUT", "/orders/{id}"))
+	sabir.Handle(s, "none", func(context.Context, sabir.Empty) (sabir.Empty, error) {
+		return sabir.Empty{}, sabir.NewError(sabir.CodeNotFound, "NoOrder", "there is no such order")
+	})
+	for action, e := range map[string]*sabir.Error{"lost": sabir.ErrLinkLost, "busy": sabir.ErrTooManyCalls, "codec": sabir.ErrNoCommonCodec, "quorum": sabir.ErrNoQuorum} {
+		sabir.Handle(s, action, func(context.Context, sabir.Empty) (sabir.Empty, error) {
+			return sabir.Empty{}, sabir.Errorf(e.Code, e.Name, "this is about node worker-1")
+		})
+	}
+	return s
+}
+
+// nodesWithRules are the address of a node with the service and that of one that forwards to it.
+func nodesWithRules(t *testing.T) map[string]string {
+	alone := start(t, sabir.Serve(rulesAndErrors()), sabir.HTTP(":0"))
+	startAs(t, "worker-1", sabir.Join("mem://"+t.Name()), sabir.Serve(rulesAndErrors()))
+	forwarding := startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", Forward("orders.*")))
+	if err := forwarding.WaitFor(t.Context(), "orders"); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{"here": "http://" + alone.HTTPAddr(), "behind a gateway": "http://" + forwarding.HTTPAddr()}
+}
+
+func TestFieldsThatBreakRulesSayWhereTheyCameFromOnAnyNode(t *testing.T) {
+	for where, base := range nodesWithRules(t) {
+		for _, request := range [][2]string{{"POST", "/orders"}, {"PUT", "/orders/7"}} {
+			p := ask(t, request[0], base+request[1], `{"count":-1}`).problem(t)
+			list, _ := p.Data.([]any)
+			if len(list) != 1 {
+				t.Fatalf("%s, %v: %+v", where, request, p)
+			}
+			fault := list[0].(map[string]any)
+			if _, named := fault["name"]; p.Status != 422 || fault["in"] != "body" || named || fault["pointer"] != "/count" {
+				t.Errorf("%s, %v: %+v", where, request, fault)
+			}
+		}
+	}
+}
+
+func TestErrorsNameNoOtherNodeThanTheOneThatWasAsked(t *testing.T) {
+	base := nodesWithRules(t)["behind a gateway"]
+	for _, action := range []string{"none", "lost", "busy", "codec", "quorum"} {
+		got := post(t, base+"/orders/"+action, `{}`)
+		if p := got.problem(t); p.Node != "gateway" || strings.Contains(got.body, "worker-1") {
+			t.Errorf("%s: %s", action, got.body)
+		}
+	}
+}
