@@ -104,6 +104,9 @@ func joinMesh(ctx context.Context, n *Node, config mesh.Config) error {
 		n.mesh.Store(nil)
 		return joinError("", err)
 	}
+	if !config.ClientOnly {
+		n.log.Info("node joined its cluster", "node", n.id, "cluster", config.Cluster, "address", m.OwnAddress())
+	}
 	n.holdHeap()
 	return nil
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -59,8 +61,23 @@ func (n *Node) Start(ctx context.Context) error {
 	n.state.Store(int32(StateRunning))
 	n.announce()
 	n.watchDependencies()
-	n.log.Debug("node started", "node", n.id, "services", len(n.running))
+	n.logStart()
 	return nil
+}
+
+// logStart says that the node serves, and what. A node with nothing to serve, such as one of a command, says so to who looks for details only.
+func (n *Node) logStart() {
+	var services []string
+	for _, s := range n.running {
+		if !strings.HasPrefix(s.name, "$") {
+			services = append(services, s.fullName())
+		}
+	}
+	level := slog.LevelInfo
+	if len(services) == 0 {
+		level = slog.LevelDebug
+	}
+	n.log.Log(context.Background(), level, "node started", "node", n.id, "services", services)
 }
 
 func (n *Node) startAll(ctx context.Context) error {

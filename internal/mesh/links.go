@@ -3,6 +3,7 @@ package mesh
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"slices"
 
@@ -34,7 +35,8 @@ func (m *Mesh) AddLink(conn net.Conn, with wire.Peer) {
 		info.Place = *c.Place // it may be newer than the handshake, and newer ones than both are on their way
 	}
 	p.info = info
-	if len(p.Links()) == 0 { // with more links it goes on counting: tables have it
+	first := len(p.Links()) == 0
+	if first { // with more links it goes on counting: tables have it
 		p.stats.Store(membership.NewCandidate(p.ID, info.Place))
 	}
 	p.addLink(l)
@@ -46,7 +48,11 @@ func (m *Mesh) AddLink(conn net.Conn, with wire.Peer) {
 	if draining {
 		l.GoAway() // the peer may have sent calls since the handshake: it sends no more, and Drain waits for these
 	}
-	m.log.Debug("linked", "node", m.config.Node, "peer", p.ID, "address", info.Addr)
+	level := slog.LevelInfo
+	if !first || info.ClientOnly || m.config.ClientOnly { // command lines come and go with each command
+		level = slog.LevelDebug
+	}
+	m.log.Log(context.Background(), level, "linked", "node", m.config.Node, "peer", p.ID, "address", info.Addr)
 	m.sendCatalog(l)
 	wake(m.update) // its catalog may have come before
 }
