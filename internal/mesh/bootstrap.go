@@ -291,17 +291,49 @@ func (m *Mesh) dialConn(ctx context.Context, addr string) (net.Conn, error) {
 
 // admit is called at the end of a handshake, and refuses the peer with an error.
 func (m *Mesh) admit(p wire.Peer) error {
+	info, err := parseInfo(p.NodeInfo)
+	if err != nil {
+		return err
+	}
+	if err := m.checkNamesake(p.Node, info); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.draining {
 		return fmt.Errorf("node %s is leaving", m.config.Node)
 	}
-	_, err := parseInfo(p.NodeInfo)
-	if err == nil && p.Purpose == wire.ForLink {
+	if p.Purpose == wire.ForLink {
 		m.admitted.Add(1)
 	}
-	return err
+	return nil
 }
+
+// checkNamesake refuses a node whose id another one has that is linked and alive: it answers a ping. A former run of the same node does not,
+// even where its end is not noticed yet, so a node that was started again gets in.
+func (m *Mesh) checkNamesake(id string, info Info) error {
+	m.mu.Lock()
+	p := m.peers[id]
+	if p == nil || p.leaving || p.info.Instance == 0 || p.info.Instance == info.Instance {
+		m.mu.Unlock()
+		return nil
+	}
+	links, other := p.Links(), p.info
+	m.mu.Unlock()
+	ctx, cancel := context.WithTimeout(m.ctx, namesakeLimit)
+	defer cancel()
+	for _, l := range links {
+		if !l.Suspected() && l.Answers(ctx) {
+			return &wire.HandshakeError{Reason: wire.ReasonSameNode, Detail: fmt.Sprintf(
+				"two nodes of the cluster have the id %q: one runs on %s as process %d at %s, the other on %s as process %d at %s; give each an id of its own",
+				id, other.Host, other.PID, other.Addr, info.Host, info.PID, info.Addr)}
+		}
+	}
+	return nil
+}
+
+// namesakeLimit is the time in which a node answers a ping that is alive.
+const namesakeLimit = time.Second
 
 func connectionRefused(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -133,6 +134,9 @@ func (p *Peer) keepLinked(ctx context.Context) {
 			if refusals++; refusals == refusalsUntilFailed && len(p.Links()) == 0 && m.membership != nil {
 				m.membership.Failed(p.ID)
 			}
+		}
+		if refused, ok := errors.AsType[*wire.HandshakeError](err); ok && refused.Reason == wire.ReasonSameNode {
+			m.log.Warn("the id of a node is taken", "node", m.config.Node, "peer", p.ID, "address", addr, "error", err)
 		}
 		m.log.Debug("link not made", "node", m.config.Node, "peer", p.ID, "address", addr, "error", err)
 		sleep(ctx, pause/2+rand.N(pause/2))

@@ -343,6 +343,9 @@ func (h *handshaker) judge(own hello, data []byte, turn io.Reader) (Peer, hello,
 	peer.Sealed = h.sealing() || h.flags&flagBound != 0
 	if h.config.Admit != nil {
 		if err := h.config.Admit(peer); err != nil {
+			if refusal, ok := errors.AsType[*HandshakeError](err); ok {
+				return Peer{}, own, refusal
+			}
 			return Peer{}, own, &HandshakeError{Reason: ReasonRefused, Detail: err.Error()}
 		}
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -12,6 +13,7 @@ import (
 // health checks once per PingInterval whether a link's peer is alive. It runs on a timer, so no goroutine waits.
 type health struct {
 	rtt       atomic.Int64
+	answered  atomic.Int64 // the stamp of the newest ping that the peer has answered
 	load      atomic.Pointer[Load]
 	suspected atomic.Bool
 
@@ -52,6 +54,25 @@ func (l *Link) Load() Load {
 		return *load
 	}
 	return Load{}
+}
+
+// Answers reports whether the peer answers a ping that is sent now, before ctx ends. What came of it before, and is read only now, does not
+// count: its process may have ended since.
+func (l *Link) Answers(ctx context.Context) bool {
+	asked := l.now()
+	l.sendSign(kindPing, uint64(asked))
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for l.health.answered.Load() < asked {
+		select {
+		case <-again.C:
+		case <-l.done:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }
 
 // look ends the link where the peer is silent or does not read, and sends a ping.
@@ -111,6 +132,7 @@ func (r *reader) pong(body []byte) error {
 	if err != nil {
 		return err
 	}
+	r.link.health.answered.Store(int64(stamp))
 	took := r.link.now() - int64(stamp)
 	if took <= 0 {
 		return nil // not a stamp of ours
