@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +18,7 @@ type drainResult struct {
 	Node     string   `json:"node"`
 	Drained  bool     `json:"drained"`
 	InFlight int      `json:"inFlight"` // calls that it still serves
-	Only     []string `json:"only"`     // services that no other node offers, so that their calls still come
+	Only     []string `json:"only"`     // services that no other node offers that is not drained, so that their calls still come
 }
 
 func (c *cli) drainCommand() *cobra.Command {
@@ -68,23 +70,32 @@ func (c *cli) setDrained(ctx context.Context, id string, drained bool) error {
 	defer cancel()
 	info, err := sabir.Call[introspect.Node](ctx, to.node, action, sabir.Empty{}, sabir.ToNode(id))
 	if err != nil {
+		if !slices.ContainsFunc(to.node.Nodes(), func(n introspect.Node) bool { return n.ID == id }) {
+			return sabir.Errorf(sabir.CodeNotFound, "CommandFailed", "%w", advice{errors.New("the cluster has no node " + id), `"sabir nodes" lists them`})
+		}
 		return err
 	}
 	result := drainResult{Node: id, Drained: drained, InFlight: max(0, info.Load.InFlight-1), Only: []string{}} // without the question itself
 	if drained {
-		result.Only = onlyOn(id, to.node.Services())
+		var takes []introspect.Service // on nodes that are not drained
+		for _, s := range to.node.Services() {
+			if s.Node == id || !slices.ContainsFunc(to.node.Nodes(), func(n introspect.Node) bool { return n.ID == s.Node && n.Drained }) {
+				takes = append(takes, s)
+			}
+		}
+		result.Only = onlyOn(id, takes)
 	}
 	if c.json {
 		writeJSON(c.stdout, result)
 		return nil
 	}
 	if !drained {
-		fmt.Fprintf(c.stdout, "%s is not drained: calls and events come to it\n", printable(id))
+		fmt.Fprintf(c.stdout, "%s is drained no more: calls and events come to it again\n", printable(id))
 		return nil
 	}
 	fmt.Fprintf(c.stdout, "%s is drained, with %d calls in flight\n", printable(id), result.InFlight)
 	if len(result.Only) > 0 {
-		fmt.Fprintf(c.stdout, "no other node offers %s: their calls still come\n", printable(strings.Join(result.Only, ", ")))
+		fmt.Fprintf(c.stdout, "no other node that is not drained offers %s: their calls still come\n", printable(strings.Join(result.Only, ", ")))
 	}
 	return nil
 }

@@ -18,10 +18,16 @@ func TestANodeIsDrainedAndUndrained(t *testing.T) {
 	startMember(t, "a", address, serve("users"), serve("stock"))
 	startMember(t, "b", address, serve("users"))
 	got := sabirRun(t, "drain", "a", "--join", address)
-	if got.code != exitOK || !strings.Contains(got.out, "a is drained, with 0 calls in flight\n") || !strings.Contains(got.out, "no other node offers stock: their calls still come") {
+	if got.code != exitOK || !strings.Contains(got.out, "a is drained, with 0 calls in flight\n") || !strings.Contains(got.out, "no other node that is not drained offers stock: their calls still come") {
 		t.Errorf("%+v", got)
 	}
 	if got := sabirRun(t, "nodes", "--join", address); !strings.Contains(got.out, "a     drained") {
+		t.Errorf("%+v", got)
+	}
+	if got := sabirRun(t, "drain", "b", "--join", address); got.code != exitOK || !strings.Contains(got.out, "no other node that is not drained offers users: their calls still come") {
+		t.Errorf("all are drained: %+v", got)
+	}
+	if got := sabirRun(t, "undrain", "b", "--join", address); got.code != exitOK || got.out != "b is drained no more: calls and events come to it again\n" {
 		t.Errorf("%+v", got)
 	}
 	if result := oneJSON[drainResult](t, sabirRun(t, "undrain", "a", "--join", address, "--json").out); result.Drained || result.Node != "a" {
@@ -30,7 +36,7 @@ func TestANodeIsDrainedAndUndrained(t *testing.T) {
 	if got := sabirRun(t, "nodes", "--join", address); strings.Contains(got.out, "drained") {
 		t.Errorf("%+v", got)
 	}
-	if got := sabirRun(t, "drain", "nobody", "--join", address); got.code == exitOK || !strings.Contains(got.errOut, "nobody") {
+	if got := sabirRun(t, "drain", "nobody", "--join", address); got.code != exitFailed || !strings.Contains(got.errOut, "the cluster has no node nobody") || !strings.Contains(got.errOut, `try: "sabir nodes" lists them`) || strings.Contains(got.errOut, "later") {
 		t.Errorf("%+v", got)
 	}
 	if got := sabirRun(t, "drain", "a"); got.code != exitUsage || !strings.Contains(got.errOut, "drain needs a cluster") {

@@ -32,7 +32,7 @@ type value struct {
 	zeroValue
 }
 
-// zeroValue is what becomes of a value that is left out.
+// zeroValue holds what follows from a value that is left out, so that a validator of a client decides as the node does.
 type zeroValue struct {
 	refusesZero bool // it does not pass the rules, so it cannot be left out
 	fillsZero   bool // it is a struct of which a field has a default, so it is not zero when it is checked
