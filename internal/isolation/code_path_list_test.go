@@ -273,6 +273,7 @@ var codePaths = map[string]codePath{
 	"trpc.server.read":                               {fixed: "inputs of tRPC stay as they are: the values are read by the request that the server makes itself, over HTTP"},
 	"trpc.shape.text":                                {fixed: "errors that are JSON already"},
 	"trpc.shape.inBothForms":                         {fixed: "texts, and data that is JSON already"},
+	"web/dashboard.dashboard.deadLetters":            {fixed: "texts"},
 	"telemetry.valueWriter.marshaled":                {fixed: "what a MarshalJSON returned, as any; values.text recovers from the panics of methods"},
 	"telemetry.valueWriter.quote":                    {fixed: "a text"},
 	"trpc.superjsonOf":                               {fixed: "the wrapping of an input, which is taken off: the input itself stays as it is"},
