@@ -13,9 +13,9 @@ import (
 
 func TestANewServiceBuildsAndPassesItsTestWithoutNetwork(t *testing.T) {
 	brokers.Slow(t) // it builds a program
-	dir := t.TempDir()
+	dir, source := t.TempDir(), checkout(t)
 	t.Chdir(dir)
-	got := sabirRun(t, "new", "shop", "--json")
+	got := sabirRun(t, "new", "shop", "--json", "--sabir", source)
 	if got.code != exitOK {
 		t.Fatalf("%+v", got)
 	}
@@ -26,7 +26,7 @@ func TestANewServiceBuildsAndPassesItsTestWithoutNetwork(t *testing.T) {
 	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}} {
 		command := exec.CommandContext(t.Context(), "go", args...)
 		command.Dir = result.Dir
-		command.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=readonly", "GOWORK=off")
+		command.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=readonly", "GOWORK=off")
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Errorf("go %v: %v\n%s", args, err, out)
 		}

@@ -71,7 +71,7 @@ func newNode[In, Out any](tb testing.TB, store *rediscache.Store, fn func(contex
 	n := &node{cache: &policy.Cache{Store: store}, store: store, log: &logged{}}
 	s := sabir.NewService("users")
 	sabir.Handle(s, "get", fn, sabir.Use(policy.Cached{Cache: n.cache}))
-	n.Node = sabir.NewNode(sabir.Serve(s), sabir.Logger(slog.New(slog.NewTextHandler(n.log, nil))))
+	n.Node = sabir.NewNode(sabir.Serve(s), sabir.Logger(slog.New(slog.NewTextHandler(n.log, &slog.HandlerOptions{Level: slog.LevelWarn}))))
 	if err := n.Start(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
