@@ -166,6 +166,7 @@ func (c *Control) raise(now int64) {
 		return
 	}
 	s.try, s.turn = try{}, turn{}
+	c.rate.Store(0) // it was that of fewer at once: requests were refused by the 218 in a second of 4, where 20 and more ran
 	limit := c.limit.Load()
 	c.limit.Store(limit + max(1, limit/4))
 	c.beginWindow(now)
@@ -266,6 +267,9 @@ func (c *Control) giveUp(now int64) {
 		s.try.held.wait(now)
 	}
 	s.careful = s.careful || s.try.held == &s.down
+	if rate := math.Float64frombits(c.rate.Load()); s.try.held == &s.down && rate > 0 { // it may be that of the smaller limit
+		c.rate.Store(math.Float64bits(max(rate, s.try.rate/asMany)))
+	}
 	c.limit.Store(s.try.before)
 	s.try, s.turn = try{}, turn{}
 	c.beginWindow(now)
