@@ -48,9 +48,9 @@ func readable(m *engine.Message) stdjson.RawMessage {
 }
 
 // Replay publishes dead letters again to the channels that they are from, for the groups that failed to handle them and no
-// others, and takes them from the list; without keys all that are there now, up to 10,000. It returns how many. One that
-// fails again becomes a dead letter again. Keys that are not among those
-// 10,000 are an error that names them, after the others were replayed.
+// others, and takes them from the list; without keys all that are there now, up to 10,000. It returns how many. Their handlers see the ID
+// of the message that failed. One that fails again becomes a dead letter again. Keys that are not among those 10,000 are an error that names
+// them (see [ErrBadChannel]), after the others were replayed.
 //
 // The node must consume from or publish to the channels that the messages are from, so that it knows their limits.
 func Replay(ctx context.Context, from sabir.Caller, name string, keys ...string) (int, error) {

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/layout"
 	"github.com/sabir-go/sabir/internal/names"
+	"github.com/sabir-go/sabir/internal/tag"
 )
 
 // The bounds of a value in a span.
@@ -69,7 +71,7 @@ func (v *values) set(s trace.Span, key attribute.Key, value any) {
 	}
 }
 
-// text is a value as JSON, but that it is cut where it is too long. It never looks at more than it writes, so a large value costs no more than
+// text writes a value as JSON, which is cut where it is too long. It never looks at more than it writes, so a large value costs no more than
 // a small one.
 func (v *values) text(value any) (text string) {
 	w := &valueWriter{of: v}
@@ -110,7 +112,7 @@ func (v *values) fields(t reflect.Type) []valueField {
 	for _, m := range members {
 		list = append(list, valueField{
 			key: strconv.Quote(m.Name) + ":", index: m.Index, absent: m.Has("omitempty") || m.Has("omitzero"),
-			hidden: v.hides(m.Name) || v.hides(m.StructField.Name) || slices.Contains(strings.Split(m.Tag.Get("sabir"), ","), "secret"),
+			hidden: v.hides(m.Name) || v.hides(m.StructField.Name) || tag.Secret(m.Tag.Get("sabir")),
 		})
 	}
 	v.types.Store(t, list)
@@ -189,18 +191,14 @@ func (w *valueWriter) marshaled(v reflect.Value, depth int) bool {
 		v = v.Addr() // the methods of a pointer too
 	}
 	switch m := v.Interface().(type) {
+	case json.Number: // its text is one
+		w.add(string(m))
 	case json.Marshaler:
 		data, err := m.MarshalJSON()
-		var plain any
-		switch {
-		case err != nil:
+		if err != nil {
 			w.quote(err.Error())
-		case len(data) > maxMarshaled:
-			w.size(len(data))
-		case json.Unmarshal(data, &plain) != nil:
-			w.size(len(data))
-		default:
-			w.value(reflect.ValueOf(plain), depth+1) // not as it is: it may have names that are hidden
+		} else {
+			w.document(data, depth)
 		}
 	case encoding.TextMarshaler:
 		text, err := m.MarshalText()
@@ -212,6 +210,18 @@ func (w *valueWriter) marshaled(v reflect.Value, depth int) bool {
 		return false
 	}
 	return true
+}
+
+// document writes JSON that a type made of itself; not as it is, since it may have names that are hidden.
+func (w *valueWriter) document(data []byte, depth int) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber() // else large numbers would lose digits
+	var plain any
+	if len(data) > maxMarshaled || decoder.Decode(&plain) != nil {
+		w.size(len(data))
+	} else {
+		w.value(reflect.ValueOf(plain), depth+1)
+	}
 }
 
 // size writes how many bytes there are in place of them.

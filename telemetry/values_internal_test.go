@@ -68,6 +68,7 @@ func TestAValueInASpanIsJSONWithoutSecrets(t *testing.T) {
 		{"a document whose type is not known here", new(json.RawMessage(`{"pin":1}`)), `"(9 bytes)"`},
 		{"a document in a value", []json.RawMessage{json.RawMessage(`{"clientSecret":1}`)}, `[{"clientSecret":"(hidden)"}]`},
 		{"its own JSON, raw", json.RawMessage(`{"clientSecret":1}`), `{"clientSecret":"(hidden)"}`},
+		{"its own number, large", json.RawMessage(`[9007199254740993]`), `[9007199254740993]`},
 		{"its own that is none", ownJSON{`{`}, `"(1 bytes)"`},
 		{"its own that is too long", ownJSON{strings.Repeat(" ", maxMarshaled) + "1"}, `"(65537 bytes)"`},
 		{"keys", map[int]bool{2: true, 1: false}, `{"1":false,"2":true}`},

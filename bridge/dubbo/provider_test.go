@@ -24,7 +24,7 @@ type order struct {
 
 type color string
 
-// stranger is of a class that Java does not let in.
+// Programs of Java that check what they read, with the mode STRICT, have no class of this name among those that they let in.
 type stranger struct {
 	Name string `json:"name"`
 }

@@ -125,7 +125,7 @@ func TestARegistryForgetsWhoHasGone(t *testing.T) {
 // shopProcess names the variable with the registry of a process that is a node of Sabir: its kind and its address.
 const shopProcess = "SABIR_TEST_SHOP"
 
-// TestTheProcessOfAShop is that process. It ends with its input.
+// TestTheProcessOfAShop runs only where another test starts this program with that variable, and ends with its input.
 func TestTheProcessOfAShop(t *testing.T) {
 	kind, at, there := strings.Cut(os.Getenv(shopProcess), "=")
 	if !there {

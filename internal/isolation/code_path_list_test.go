@@ -274,7 +274,7 @@ var codePaths = map[string]codePath{
 	"trpc.shape.text":                                {fixed: "errors that are JSON already"},
 	"trpc.shape.inBothForms":                         {fixed: "texts, and data that is JSON already"},
 	"web/dashboard.dashboard.deadLetters":            {fixed: "texts"},
-	"telemetry.valueWriter.marshaled":                {fixed: "what a MarshalJSON returned, as any; values.text recovers from the panics of methods"},
+	"telemetry.valueWriter.document":                 {fixed: "what a MarshalJSON returned, as any; values.text recovers from the panics of methods"},
 	"telemetry.valueWriter.quote":                    {fixed: "a text"},
 	"trpc.superjsonOf":                               {fixed: "the wrapping of an input, which is taken off: the input itself stays as it is"},
 	"internal/schema.Properties.MarshalJSON":         {fixed: "schemas: Sabir's own types"},
