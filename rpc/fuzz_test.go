@@ -3,12 +3,9 @@ package rpc
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/sabir-go/sabir"
@@ -23,42 +20,6 @@ type fuzzed struct {
 	Tags   map[string]uint64 `json:"tags"`
 	Any    any               `json:"any"`
 	Inner  *fuzzed           `json:"inner"`
-}
-
-// FuzzWebText decodes bodies of application/grpc-web-text that come in parts. What is base64 in one part is the same in two, and nothing
-// that ends within a group is taken.
-func FuzzWebText(f *testing.F) {
-	f.Add([]byte("AAAAAAIIAQ=="), 4)
-	f.Add([]byte("AAA=AA=="), 3)
-	f.Add([]byte("####"), 1)
-	f.Fuzz(func(t *testing.T, body []byte, size int) {
-		read := func(text []byte) ([]byte, error) {
-			size := 1 + max(0, size)%1024
-			return io.ReadAll(&textReader{ReadCloser: io.NopCloser(iotest.DataErrReader(&inParts{text, size}))})
-		}
-		got, err := read([]byte(base64.StdEncoding.EncodeToString(body)))
-		if err != nil || !bytes.Equal(got, body) {
-			t.Fatalf("%q was read as %q, %v", body, got, err)
-		}
-		if got, err := read(body); err == nil && (len(body)%4 != 0 || len(got) > len(body)/4*3) {
-			t.Fatalf("%q was read as %q", body, got)
-		}
-	})
-}
-
-// inParts reads a text in parts of some bytes.
-type inParts struct {
-	text []byte
-	size int
-}
-
-func (r *inParts) Read(p []byte) (int, error) {
-	if len(r.text) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p[:min(len(p), r.size)], r.text)
-	r.text = r.text[n:]
-	return n, nil
 }
 
 // FuzzRequest sends any body in each form to an action and a stream. It is answered, and without a panic.

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/protobuf"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/grpcweb"
 	"github.com/sabir-go/sabir/internal/protocol"
 	"github.com/sabir-go/sabir/internal/protojson"
 	"github.com/sabir-go/sabir/web"
@@ -74,7 +76,7 @@ func (d *dispatcher) Offer(node *sabir.Node, actions []*sabir.Action) map[*sabir
 
 // Refuse implements [protocol.Protocol].
 func (d *dispatcher) Refuse(w http.ResponseWriter, r *http.Request, why *sabir.Error) {
-	w, r, end := withoutText(w, r)
+	w, r, end := grpcweb.WithoutText(w, r, errNoBase64)
 	defer end()
 	if why.Code == sabir.CodeUnimplemented && why.Name == sabir.ErrActionNotFound.Name {
 		w, why = notFound{w}, sabir.NewError(why.Code, why.Code.String(), why.Message)
@@ -107,6 +109,9 @@ func (d *dispatcher) Stop() {
 	d.health.stop.Do(func() { close(d.health.stopped) })
 }
 
+// errNoBase64 means that a body is not what its content type says.
+var errNoBase64 = connect.NewError(connect.CodeInvalidArgument, errors.New("the body is not in base64, as application/grpc-web-text wants it"))
+
 // handlers are connect's for one bound of messages. One serves all actions: which one, it reads from the context of the request.
 type handlers struct {
 	unary, get, stream *connect.Handler
@@ -138,7 +143,7 @@ func (d *dispatcher) handlersFor(limit int64) *handlers {
 
 // Serve implements [protocol.Protocol].
 func (d *dispatcher) Serve(w http.ResponseWriter, r *http.Request, c *protocol.Call) {
-	w, r, end := withoutText(w, r)
+	w, r, end := grpcweb.WithoutText(w, r, errNoBase64)
 	defer end()
 	if unknown := unknownCompression(r.Header); unknown != "" {
 		if isGRPC(r.Header.Get("Content-Type")) {

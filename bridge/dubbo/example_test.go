@@ -5,6 +5,7 @@ import (
 	"github.com/sabir-go/sabir/bridge/dubbo"
 	"github.com/sabir-go/sabir/bridge/dubbo/zookeeper"
 	"github.com/sabir-go/sabir/transport/tcp"
+	"github.com/sabir-go/sabir/web/filter"
 )
 
 func ExampleServe() {
@@ -55,6 +56,14 @@ func ExampleServe_both() {
 		// doc: both
 		dubbo.Serve("dubbo://:20880", dubbo.Interface("com.shop.OrderService", "orders")),
 		dubbo.Serve("tri://:20880", dubbo.Interface("com.shop.OrderService", "orders")))
+	// end
+}
+
+func ExampleCORS() {
+	dubbo.Bridge(
+		// doc: cors
+		dubbo.CORS(filter.CORS{Origins: []string{"https://shop.example.com"}, Headers: []string{"user"}}),
+		dubbo.Serve("tri://:50051", dubbo.Interface("com.shop.OrderService", "orders", dubbo.Protobuf())))
 	// end
 }
 

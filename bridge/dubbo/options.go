@@ -24,6 +24,7 @@ type config struct {
 	qos        string      // address; "" for none
 	tls        *tls.Config // of connections to providers; nil for none
 	serverTLS  *tls.Config
+	pages      *pages // nil for none
 	problems   []error
 
 	application, advertise, tag string

@@ -3,8 +3,10 @@ package dubbo
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,7 +62,7 @@ func notServed(b *bridge, name string, h http.Header) error {
 
 // serveGRPC answers a call or a stream of gRPC.
 func (c *tripleCall) serveGRPC() {
-	if c.r.ProtoMajor != 2 {
+	if c.r.ProtoMajor != 2 && !c.form.web {
 		http.Error(c.w, "gRPC needs HTTP/2", http.StatusHTTPVersionNotSupported)
 		return
 	}
@@ -251,13 +253,28 @@ func (c *tripleCall) finish(err error) {
 		}
 	}
 	c.begin()
-	h := c.w.Header()
-	setAttachments(h, http.TrailerPrefix, c.answer.taken())
-	code, text := tripleStatus(err)
-	h.Set(http.TrailerPrefix+headerStatus, strconv.Itoa(code))
-	if text != "" {
-		h.Set(http.TrailerPrefix+headerMessage, percentEncode(text))
+	h, prefix := c.w.Header(), http.TrailerPrefix
+	if c.form.web {
+		h, prefix = make(http.Header), ""
 	}
+	setAttachments(h, prefix, c.answer.taken())
+	code, text := tripleStatus(err)
+	h.Set(prefix+headerStatus, strconv.Itoa(code))
+	if text != "" {
+		h.Set(prefix+headerMessage, percentEncode(text))
+	}
+	if c.form.web {
+		c.w.Write(webTrailers(h)) // an error means that the caller is gone
+	}
+}
+
+// webTrailers is the message of gRPC-Web that ends an answer.
+func webTrailers(h http.Header) []byte {
+	message := []byte{flagTrailers, 0, 0, 0, 0}
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		message = append(message, strings.ToLower(name)+": "+h.Get(name)+"\r\n"...)
+	}
+	return setMessageLength(message)
 }
 
 // exception is the exception that an error is for Java; nil for one that is a status.

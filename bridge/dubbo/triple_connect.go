@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/internal/grpcweb"
 	"github.com/sabir-go/sabir/internal/protojson"
 )
 
@@ -29,11 +30,12 @@ const (
 // messageForm is how a request writes messages of Protocol Buffers.
 type messageForm struct {
 	connect bool // else gRPC
+	web     bool // gRPC-Web, whose trailers are the last message
 	stream  bool // of Connect's protocol
 	codec   codec.Codec
 }
 
-// formOf is the form of a request; without a codec for one that is neither gRPC nor Connect's protocol. gRPC of web pages is not spoken.
+// formOf is the form of a request; without a codec for one that is neither gRPC nor Connect's protocol.
 func formOf(r *http.Request) messageForm {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	switch kind {
@@ -41,6 +43,10 @@ func formOf(r *http.Request) messageForm {
 		return messageForm{codec: protobuf.Codec}
 	case "application/grpc+json":
 		return messageForm{codec: protojson.Codec}
+	case grpcweb.Type, grpcweb.Type + "+proto":
+		return messageForm{web: true, codec: protobuf.Codec}
+	case grpcweb.Type + "+json":
+		return messageForm{web: true, codec: protojson.Codec}
 	case "application/proto":
 		return messageForm{connect: true, codec: protobuf.Codec}
 	case "application/connect+proto":
@@ -80,10 +86,6 @@ func (c *tripleCall) serveConnect() {
 	switch {
 	case err != nil:
 	case action.Stream:
-		if c.r.ProtoMajor == 1 {
-			_ = c.control.EnableFullDuplex()
-			c.w.Header().Set("Connection", "close") // what is left of the body of a stream that ends early would be taken for a request
-		}
 		err = c.serveStream(action)
 	default:
 		err = c.callConnect(action)
@@ -95,7 +97,7 @@ func (c *tripleCall) serveConnect() {
 
 // connectAction is the action that is called.
 func (c *tripleCall) connectAction() (*sabir.Action, error) {
-	if c.r.Method == http.MethodGet && fromOtherSite(c.r.Header) {
+	if c.r.Method == http.MethodGet && c.server.bridge.pages.fromOtherSite(c.r.Header) {
 		return nil, sabir.NewError(sabir.CodePermissionDenied, sabir.CodePermissionDenied.String(), "a page of another site asks: use POST")
 	}
 	if err := c.route(); err != nil {

@@ -23,7 +23,7 @@ type total struct{ Sum int64 }
 
 // adding starts a node that offers com.shop.Adder, whose values are messages of Protocol Buffers. Its method wait ends with the time limit of its
 // caller, and then sends that to limits.
-func adding(t *testing.T) (address string, limits chan bool) {
+func adding(t *testing.T, options ...dubbo.Option) (address string, limits chan bool) {
 	t.Helper()
 	limits = make(chan bool, len(formsOfJavaScript))
 	s := sabir.NewService("adder")
@@ -71,8 +71,8 @@ func adding(t *testing.T) (address string, limits chan bool) {
 	})
 	sabir.Handle(s, "plain", func(context.Context, sabir.Empty) (string, error) { return "", nil })
 	address = freeAddress(t)
-	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("tri://"+address, dubbo.Interface("com.shop.Adder", "adder", dubbo.Version("1.0.0"), dubbo.Protobuf()),
-		dubbo.Interface("com.shop.Plain", "adder", dubbo.Version("1.0.0")))))
+	start(t, sabir.Serve(s), dubbo.Bridge(append(options, dubbo.Serve("tri://"+address, dubbo.Interface("com.shop.Adder", "adder", dubbo.Version("1.0.0"), dubbo.Protobuf()),
+		dubbo.Interface("com.shop.Plain", "adder", dubbo.Version("1.0.0"))))...))
 	return address, limits
 }
 

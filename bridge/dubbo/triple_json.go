@@ -46,7 +46,7 @@ func (c *tripleCall) callJSON() ([]byte, error) {
 		c.w.Header().Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE")
 		return nil, &statusError{http.StatusMethodNotAllowed, "want GET or POST"}
 	}
-	if !asked && fromOtherSite(c.r.Header) {
+	if !asked && c.server.bridge.pages.fromOtherSite(c.r.Header) {
 		return nil, &statusError{http.StatusForbidden, "a page of another site asks: want POST of application/json"}
 	}
 	get := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead

@@ -17,6 +17,7 @@ import (
 const (
 	messageHead     = 5
 	flagCompressed  = 1
+	flagTrailers    = 0x80       // of gRPC-Web
 	formatOfWrapper = "hessian4" // as Java calls Hessian 2 in wrappers
 )
 

@@ -34,13 +34,17 @@ const (
 	businessException = "3"
 )
 
-// ofHTTP are headers, in lower case, that are no attachments.
+// ofHTTP are headers, in lower case, that are no attachments: of HTTP, of browsers and of gRPC-Web.
 var ofHTTP = []string{"te", "content-type", "content-length", "user-agent", "host", "connection", "accept", "accept-encoding", "transfer-encoding", "expect", "upgrade", "http2-settings",
-	"keep-alive", "authorization", "cookie", "set-cookie", "trailer", "date", "server", "origin", "referer", "application"}
+	"keep-alive", "authorization", "cookie", "set-cookie", "trailer", "date", "server", "origin", "referer", "application",
+	"accept-language", "cache-control", "pragma", "priority", "dnt", "range", "x-grpc-web", "x-user-agent"}
+
+// ofProtocols begin the names of headers, in lower case, that are no attachments.
+var ofProtocols = []string{":", "grpc-", "tri-", "rest-service-", "connect-", "sec-", "access-control-", "if-"}
 
 // isAttachment reports whether a header, in lower case, is an attachment of the caller.
 func isAttachment(name string) bool {
-	return !strings.HasPrefix(name, "grpc-") && !strings.HasPrefix(name, "tri-") && !strings.HasPrefix(name, "rest-service-") && !strings.HasPrefix(name, ":") && !slices.Contains(ofHTTP, name)
+	return !slices.Contains(ofHTTP, name) && !slices.ContainsFunc(ofProtocols, func(begin string) bool { return strings.HasPrefix(name, begin) })
 }
 
 // attachmentsOf are those in the headers of a call or an answer. Those whose names end with -bin are bytes, in base64.

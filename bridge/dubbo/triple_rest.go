@@ -5,7 +5,6 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"mime"
-	"net/http"
 	"net/url"
 	"reflect"
 	"strings"
@@ -13,12 +12,6 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 )
-
-// fromOtherSite reports whether a page of another site makes a browser ask: what GET calls may change something.
-func fromOtherSite(h http.Header) bool {
-	site := h.Get("Sec-Fetch-Site")
-	return h.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin"
-}
 
 // requestOf reads what a request says in a form that a codec of arguments takes: those of JSON have their names or their places, those of a query or a form their names. count is how
 // many there are.

@@ -60,6 +60,10 @@ func (c *tripleCall) serveStream(action *sabir.Action) error {
 	}
 	defer end(nil)
 	defer stream.Close()
+	if c.r.ProtoMajor == 1 {
+		_ = c.control.EnableFullDuplex()
+		c.w.Header().Set("Connection", "close") // what is left of the body of a stream that ends early would be taken for a request
+	}
 	received := make(chan struct{})
 	go func() {
 		defer close(received)

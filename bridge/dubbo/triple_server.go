@@ -2,6 +2,7 @@ package dubbo
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/grpcweb"
 	"github.com/sabir-go/sabir/internal/httpstrict"
 )
 
@@ -23,7 +25,7 @@ const (
 	streamGrace = 5 * time.Second
 )
 
-// tripleServer serves Triple at a port: gRPC, Connect's protocol, and JSON over HTTP.
+// tripleServer serves Triple at a port: gRPC, gRPC-Web, Connect's protocol, and JSON over HTTP.
 type tripleServer struct {
 	bridge *bridge
 	table  table
@@ -132,12 +134,19 @@ func full(b *bridge) *sabir.Error {
 	return sabir.NewError(sabir.CodeResourceExhausted, sabir.ErrTooManyCalls.Name, "the node "+b.node.ID()+" serves as many calls of Dubbo consumers as it takes").AsRetryable()
 }
 
+var errNoBase64 = errors.New("it is not in base64, as application/grpc-web-text wants it")
+
 // ServeHTTP implements http.Handler.
 func (t *tripleServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c, ok := r.Context().Value(webConnKey{}).(*webConn); ok {
 		c.active.Add(1)
 		defer c.active.Add(-1)
 	}
+	if t.bridge.pages.answer(w, r) {
+		return
+	}
+	w, r, end := grpcweb.WithoutText(w, r, errNoBase64)
+	defer end()
 	c := &tripleCall{server: t, w: w, r: r, control: http.NewResponseController(w), form: formOf(r)}
 	serve, refuse := c.serveJSON, c.refuseJSON
 	switch {

@@ -1,47 +1,42 @@
-package rpc
+// Package grpcweb has the form of gRPC-Web in base64 (PROTOCOL-WEB.md of gRPC), for servers that speak the one in bytes.
+package grpcweb
 
 import (
 	"encoding/base64"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
-
-	"connectrpc.com/connect"
 )
 
-// The content types of gRPC-Web in bytes and in base64 (PROTOCOL-WEB.md of gRPC). Pages that use npm's grpc-web send the second unless they
+// The content types of gRPC-Web in bytes and in base64. Pages that use npm's grpc-web send the second unless they
 // were generated otherwise, since browsers show them the parts of such an answer as they come.
 const (
-	webType     = "application/grpc-web"
-	webTextType = "application/grpc-web-text"
+	Type     = "application/grpc-web"
+	textType = "application/grpc-web-text"
 )
 
-// isWebText reports whether the messages of a content type are gRPC-Web in base64.
-func isWebText(contentType string) bool {
-	return len(contentType) >= len(webTextType) && strings.EqualFold(contentType[:len(webTextType)], webTextType)
+// isText reports whether the messages of a content type are gRPC-Web in base64.
+func isText(contentType string) bool {
+	return len(contentType) >= len(textType) && strings.EqualFold(contentType[:len(textType)], textType)
 }
 
-// withoutText turns a request of gRPC-Web in base64 into one in bytes, and a writer of its answer into one that takes bytes; end must be
-// called behind the last. Other requests and their writers stay as they are.
-func withoutText(w http.ResponseWriter, r *http.Request) (_ http.ResponseWriter, _ *http.Request, end func()) {
+// WithoutText turns a request of gRPC-Web in base64 into one in bytes, and a writer of its answer into one that takes bytes; end must be
+// called behind the last. Other requests and their writers stay as they are. notText is the error of reading a body that is not in base64.
+func WithoutText(w http.ResponseWriter, r *http.Request, notText error) (_ http.ResponseWriter, _ *http.Request, end func()) {
 	kind := r.Header.Get("Content-Type")
-	if !isWebText(kind) {
+	if !isText(kind) {
 		return w, r, func() {}
 	}
 	plain := new(http.Request)
 	*plain = *r
 	plain.Header = r.Header.Clone()
-	plain.Header.Set("Content-Type", webType+kind[len(webTextType):])
+	plain.Header.Set("Content-Type", Type+kind[len(textType):])
 	plain.Header.Del("Content-Length")
 	plain.ContentLength = -1
-	plain.Body = &textReader{ReadCloser: r.Body}
+	plain.Body = &textReader{ReadCloser: r.Body, notText: notText}
 	text := &textWriter{ResponseWriter: w}
 	return text, plain, text.close
 }
-
-// errNoBase64 means that a body is not what its content type says.
-var errNoBase64 = connect.NewError(connect.CodeInvalidArgument, errors.New("the body is not in base64, as application/grpc-web-text wants it"))
 
 // textReader decodes base64 in one part or in several, each with its own padding.
 type textReader struct {
@@ -51,6 +46,7 @@ type textReader struct {
 	decoded [1 << 10]byte
 	left    []byte // of decoded
 	err     error  // behind left
+	notText error
 }
 
 // Read implements [io.Reader].
@@ -71,13 +67,13 @@ func (t *textReader) fill() {
 	n, err := t.ReadCloser.Read(t.text[t.n:])
 	t.n += n
 	if t.err = err; err == io.EOF && t.n%4 != 0 {
-		t.err = errNoBase64
+		t.err = t.notText
 	}
 	whole, size := t.n/4*4, 0
 	for i := 0; i < whole; i += 4 {
 		n, err := base64.StdEncoding.Strict().Decode(t.decoded[size:], t.text[i:i+4])
 		if err != nil {
-			t.err = errNoBase64
+			t.err = t.notText
 			break
 		}
 		size += n
@@ -104,9 +100,9 @@ func (t *textWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 func (t *textWriter) WriteHeader(status int) {
 	if status >= 200 && !t.started {
 		t.started = true
-		if kind := t.Header().Get("Content-Type"); strings.HasPrefix(kind, webType) {
+		if kind := t.Header().Get("Content-Type"); strings.HasPrefix(kind, Type) {
 			t.encodes = true
-			t.Header().Set("Content-Type", webTextType+kind[len(webType):])
+			t.Header().Set("Content-Type", textType+kind[len(Type):])
 			t.Header().Del("Content-Length")
 		}
 	}
