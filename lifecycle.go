@@ -45,13 +45,12 @@ func (n *Node) Start(ctx context.Context) error {
 		return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id,
 			Message: "cannot start node " + n.id + ": it is " + n.State().String() + "; a node starts once, by Start or by Run"}
 	}
-	n.lifecycle.Lock()
-	defer n.lifecycle.Unlock()
+	n.lifecycle.slot <- struct{}{} // before the node runs, nothing has it for long
+	defer n.lifecycle.unlock()
 	n.tableLock.Lock()
 	n.started = time.Now()
 	n.tableLock.Unlock()
-	err := n.runStage(inLifecycle(ctx, n), Stage{Node: n.id}, n.startAll, n.middlewares)
-	if err != nil {
+	if err := n.runStage(inLifecycle(ctx, n), Stage{Node: n.id}, n.startAll, n.middlewares); err != nil {
 		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.limits.Load().stop)
 		defer cancel()
 		return errors.Join(err, n.stopAll(stopCtx))
@@ -126,7 +125,8 @@ func (n *Node) openGateways(ctx context.Context) error {
 }
 
 // Stop lets no more calls in from outside, waits for those in flight, and stops the services, each before those it
-// needs. The context bounds the waiting; when it ends first, Stop goes on without waiting and reports it in its error.
+// needs. The context bounds the waiting; when it ends first, Stop goes on without waiting and reports it in its error. An [Node.Add] that is
+// under way fails at once, a [Node.Remove] when the context ends.
 func (n *Node) Stop(ctx context.Context) error {
 	if n.callingNode() == nil {
 		return errNotMade()
@@ -137,8 +137,8 @@ func (n *Node) Stop(ctx context.Context) error {
 	if !n.state.CompareAndSwap(int32(StateRunning), int32(StateStopping)) {
 		return n.wrongState("stop")
 	}
-	n.lifecycle.Lock()
-	defer n.lifecycle.Unlock()
+	n.lifecycle.lockToStop(ctx)
+	defer n.lifecycle.unlock()
 	err := n.runStage(inLifecycle(ctx, n), Stage{Stop: true, Node: n.id}, n.stopAll, n.middlewares)
 	if n.State() != StateStopped { // a middleware failed before it went on: that must not keep the services running
 		err = errors.Join(err, n.stopAll(ctx))
@@ -175,67 +175,6 @@ func (n *Node) stopAll(ctx context.Context) error {
 	n.admission.Close()
 	n.state.Store(int32(StateStopped))
 	return errors.Join(errs...)
-}
-
-// Add starts services and groups on a running node. Calls to them work when Add returns.
-func (n *Node) Add(ctx context.Context, services ...Servable) error {
-	return n.change(ctx, "add services to", func(ctx context.Context) error {
-		list, once := withoutOnce(flatten(services))
-		if err := n.startServices(ctx, list); err != nil {
-			return err
-		}
-		return n.runOnce(once)
-	})
-}
-
-// Remove stops services and groups of a running node: new calls get ErrActionNotFound, those in flight finish before the
-// stop hooks run. The context bounds the waiting for them.
-func (n *Node) Remove(ctx context.Context, services ...Servable) error {
-	list, once := withoutOnce(flatten(services))
-	return errors.Join(n.runNoMore(ctx, once), n.remove(ctx, list))
-}
-
-func (n *Node) remove(ctx context.Context, list []*Service) error {
-	return n.change(ctx, "remove services from", func(ctx context.Context) error {
-		for _, s := range list {
-			if s == nil {
-				return s.check()
-			}
-			if !slices.Contains(n.running, s) {
-				return notRunning(n, s)
-			}
-			if within(ctx, s.fullName()) {
-				return n.selfWaitError("remove service " + s.fullName())
-			}
-		}
-		var errs []error
-		for _, s := range slices.Backward(slices.Clone(n.running)) {
-			if slices.Contains(list, s) {
-				errs = append(errs, n.stopService(ctx, s))
-			}
-		}
-		return errors.Join(errs...)
-	})
-}
-
-func notRunning(n *Node, s *Service) *Error {
-	return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id, Message: "service " + s.fullName() + " is not running on " + n.id}
-}
-
-func (n *Node) change(ctx context.Context, what string, do func(context.Context) error) error {
-	if n.callingNode() == nil {
-		return errNotMade()
-	}
-	if ctx.Value(lifecycleKey{}) == n {
-		return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id,
-			Message: "a start or stop hook cannot " + what + " the node that runs it; do it from a goroutine of its own"}
-	}
-	n.lifecycle.Lock()
-	defer n.lifecycle.Unlock()
-	if n.State() != StateRunning {
-		return n.wrongState(what)
-	}
-	return do(inLifecycle(ctx, n))
 }
 
 // within reports whether ctx belongs to a call of the service, or to one nested in it.
@@ -433,7 +372,7 @@ func (n *Node) runStage(ctx context.Context, s Stage, inner func(context.Context
 func runHooks(ctx context.Context, s *Service, kind string, hooks []func(context.Context) error) error {
 	var errs []error
 	for _, hook := range hooks {
-		if err := s.node.Load().isolated("the "+kind+" hook of "+s.fullName(), ctx, hook); err != nil {
+		if err := s.node.Load().runHook("the "+kind+" hook of "+s.fullName(), ctx, hook); err != nil {
 			errs = append(errs, fmt.Errorf("the %s hook of service %s: %w", kind, s.fullName(), err))
 			if kind == "start" {
 				break
@@ -441,4 +380,28 @@ func runHooks(ctx context.Context, s *Service, kind string, hooks []func(context
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// hookGrace is the time that a hook has to return when its context has ended.
+const hookGrace = time.Second
+
+// runHook runs a hook, and leaves it behind where it goes on after its context has ended: it must not keep the other services from
+// stopping, nor the node.
+func (n *Node) runHook(name string, ctx context.Context, hook func(context.Context) error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- n.isolated(name, ctx, hook) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(hookGrace)
+	defer grace.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-grace.C:
+		return &Error{Code: CodeDeadlineExceeded, Name: nameDeadlineExceeded, Node: n.id,
+			Message: name + " has not returned within " + hookGrace.String() + " of the end of its context, and is not waited for"}
+	}
 }

@@ -65,7 +65,7 @@ type Node struct {
 	started time.Time
 	epoch   time.Time // when the node was made; the guard's times are counted from here
 
-	lifecycle        sync.Mutex        // one start, stop, addition or removal at a time
+	lifecycle        lifecycleLock
 	running          []*Service        // in the order they started
 	waiting          []*published      // started, and not to be reached yet
 	offered          membership.Extent // by the services that run; guarded by lifecycle
@@ -159,6 +159,7 @@ func NewNode(options ...NodeOption) *Node {
 		changed:       make(chan struct{}),
 		admission:     admission.New(),
 		oneWay:        make(chan struct{}, maxOneWay),
+		lifecycle:     lifecycleLock{slot: make(chan struct{}, 1)},
 	}
 	n.table.Store(&routingTable{})
 	n.events = newEventTable(n)

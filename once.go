@@ -77,7 +77,7 @@ func (n *Node) onceRunner() onceRunner {
 }
 
 func (n *Node) startOnce(ctx context.Context, s *Service) error {
-	return n.change(ctx, "add services to", func(ctx context.Context) error {
+	return n.change(ctx, "add services to", true, func(ctx context.Context) error {
 		err := n.startServices(ctx, []*Service{s})
 		n.setRunsOnce(s, err == nil)
 		return err

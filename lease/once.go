@@ -101,7 +101,7 @@ var restart = backoff.Backoff{First: time.Second, Last: 30 * time.Second}
 
 // run starts the service whenever this node has the lease.
 func (o *once) run(ctx context.Context, start, stop func(context.Context) error) {
-	for failed := 0; backoff.Sleep(ctx, restart.Wait(failed)) == nil; {
+	for failed := 0; backoff.Sleep(ctx, restart.Wait(failed)) == nil && o.node.State() <= sabir.StateRunning; {
 		h, err := o.leases.Acquire(ctx, o.name, o.node.ID())
 		if err == nil {
 			err = o.term(ctx, h, start, stop)

@@ -17,6 +17,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/backoff"
 	"github.com/sabir-go/sabir/introspect"
+	"github.com/sabir-go/sabir/lease"
 	"github.com/sabir-go/sabir/policy"
 )
 
@@ -129,13 +130,13 @@ func (m *member) start(ctx context.Context) {
 
 func (m *member) begin(ctx context.Context) (*incarnation, error) {
 	w := m.world
-	services := []sabir.Servable{m.base(), m.own(), m.listener(everywhere)}
+	services := []sabir.Servable{m.base(), m.own(), m.single(), m.listener(everywhere)}
 	if slices.Index(w.members, m)%2 == 0 {
 		services = append(services, m.listener(somewhere))
 	}
 	i := &incarnation{name: m.name, system: actor.NewSystem(actor.Config{Logger: w.log}), store: &nodeStore{Store: w.store, network: w.network, node: m.name}}
 	i.node = sabir.NewNode(sabir.NodeID(m.name), sabir.Logger(w.log), sabir.Use(policy.Retry{}), sabir.PreferLocal(false), sabir.Serve(services...),
-		i.system.Option(), grain.New(i.system, grain.Serve(ledgers), grain.Store(i.store)).Option(), w.join(m.name))
+		i.system.Option(), grain.New(i.system, grain.Serve(ledgers), grain.Store(i.store)).Option(), lease.New(i.store, lease.Config{}).Option(), w.join(m.name))
 	if err := i.node.Start(ctx); err != nil {
 		return nil, err
 	}
@@ -264,10 +265,10 @@ func only(list []string, prefix string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !strings.HasPrefix(s, prefix) })
 }
 
-// known lists the services that a node believes to be in the cluster, in the same form.
+// known lists the services that a node believes to be in the cluster, in the same form, but the one that moves by itself.
 func known(n *sabir.Node) (list []string) {
 	for _, s := range n.Services() {
-		if !strings.HasPrefix(s.Name, "$") {
+		if !strings.HasPrefix(s.Name, "$") && s.Name != singleName {
 			list = append(list, s.Name+"@"+s.Node)
 		}
 	}

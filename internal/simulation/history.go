@@ -37,6 +37,7 @@ type Kind string
 const (
 	Call           Kind = "call"            // of an action that may run once only
 	CallIdempotent Kind = "call idempotent" // of one that may be tried again
+	CallSingle     Kind = "call single"     // of the service that runs on one node at a time
 	Stream         Kind = "stream"
 	Emit           Kind = "emit"
 	Note           Kind = "note"    // messages of a process to one of another node
@@ -74,6 +75,8 @@ const (
 	mostSteps  = 120
 	mostFaults = 9
 	perFault   = 18 // steps that begin shortly before a fault
+
+	mostSingleCalls = 60
 )
 
 // NewHistory returns the history of a seed: of each four, one is a rolling restart.
@@ -88,7 +91,16 @@ func NewHistory(seed uint64) History {
 		h.Steps = append(h.Steps, more)
 		h.Steps = append(h.Steps, stepsInFlight(r, more, h.Nodes)...)
 	}
+	h.Steps = append(h.Steps, singleCalls(r, h.Nodes)...)
 	return h.inOrder()
+}
+
+// singleCalls returns calls of the service that runs once, all through the history, so that one is mostly being handled where a node loses the lease.
+func singleCalls(r *rand.Rand, nodes int) (steps []Step) {
+	for range r.IntN(mostSingleCalls) {
+		steps = append(steps, Step{At: within(r, 0, activeTime), Kind: CallSingle, Node: r.IntN(nodes), Size: 1 + r.IntN(64), Work: within(r, 0, time.Second)})
+	}
+	return steps
 }
 
 // outages returns faults of the broker, where there is one, and of the store.

@@ -15,11 +15,13 @@ type record struct {
 	received map[int]map[string]int // how often a group got an event, by its id
 	notes    map[[2]actor.PID]int   // the last number that a worker got from a sender, by both
 	accounts map[string][]int       // the payments that were found in the end
+	writing  map[*tenure]bool       // handlers of the service that runs once
+	newest   uint64                 // token that one of them had
 	faults   []string
 }
 
 func newRecord() *record {
-	return &record{handled: map[int]int{}, received: map[int]map[string]int{}, notes: map[[2]actor.PID]int{}, accounts: map[string][]int{}}
+	return &record{handled: map[int]int{}, received: map[int]map[string]int{}, notes: map[[2]actor.PID]int{}, accounts: map[string][]int{}, writing: map[*tenure]bool{}}
 }
 
 func (r *record) id() int {

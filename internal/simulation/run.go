@@ -37,6 +37,7 @@ func Run(h History, log *slog.Logger) []string {
 		log.Info("simulation: all agree", "after", took)
 		w.finalRound(ctx)
 		w.finalAccounts(ctx)
+		w.finalSingle(ctx)
 		w.finalProcesses()
 		for _, check := range w.checks {
 			check()
@@ -95,7 +96,7 @@ func (w *world) do(ctx context.Context, s Step) {
 		end = brokerName
 	}
 	switch s.Kind {
-	case Call, CallIdempotent:
+	case Call, CallIdempotent, CallSingle:
 		w.call(ctx, m, s)
 	case Stream:
 		w.stream(ctx, m, s)
@@ -243,6 +244,8 @@ func (w *world) call(ctx context.Context, m *member, s Step) {
 	defer cancel()
 	action := "base.once"
 	switch r := s.Number % 4; {
+	case s.Kind == CallSingle:
+		action = singleName + ".write"
 	case s.Kind == CallIdempotent:
 		action = "base.again"
 	case r == 1:
@@ -260,9 +263,9 @@ func (w *world) call(ctx context.Context, m *member, s Step) {
 		switch {
 		case err == nil && times == 0:
 			w.record.fail("step %d: %s was answered and not handled", s.Number, action)
-		case s.Kind == Call && times > 1:
+		case s.Kind != CallIdempotent && times > 1:
 			w.record.fail("step %d: %s was handled %d times", s.Number, action, times)
-		case s.Kind == Call && err != nil && times > 0 && sabir.AsError(err).Retryable:
+		case s.Kind != CallIdempotent && err != nil && times > 0 && sabir.AsError(err).Retryable:
 			w.record.fail("step %d: %s was handled, and failed with an error that is retryable: %v", s.Number, action, err)
 		}
 	})
