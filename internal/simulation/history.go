@@ -98,7 +98,7 @@ func NewHistory(seed uint64) History {
 // singleCalls returns calls of the service that runs once, all through the history, so that one is mostly being handled where a node loses the lease.
 func singleCalls(r *rand.Rand, nodes int) (steps []Step) {
 	for range r.IntN(mostSingleCalls) {
-		steps = append(steps, Step{At: within(r, 0, activeTime), Kind: CallSingle, Node: r.IntN(nodes), Size: 1 + r.IntN(64), Work: within(r, 0, time.Second)})
+		steps = append(steps, Step{At: within(r, 0, activeTime), Kind: CallSingle, Node: r.IntN(nodes), Size: 1 + r.IntN(64), Work: within(r, 0, 3*time.Second)})
 	}
 	return steps
 }
