@@ -3,6 +3,7 @@ package sabir_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +31,18 @@ func TestANodeThatRunsTakesAnotherTimeToStop(t *testing.T) {
 	}
 }
 
+// A stop with a negative time would cut off all calls in flight at once, which nobody means who writes one.
+func TestANodeWithANegativeTimeDoesNotStart(t *testing.T) {
+	for name, option := range map[string]sabir.NodeOption{
+		"StopTimeout": sabir.StopTimeout(-time.Second), "StartTimeout": sabir.StartTimeout(-time.Second),
+	} {
+		err := sabir.NewNode(sabir.Logger(quiet), option).Start(t.Context())
+		if !errors.Is(err, sabir.ErrBadOption) || !strings.Contains(err.Error(), name+" is -1s") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestTwoNodesOfAProcessThatWereGivenNoNamesHaveDifferentOnes(t *testing.T) {
 	first, second := sabir.NewNode(), sabir.NewNode()
 	if first.ID() == "" || first.ID() == second.ID() {
@@ -42,6 +55,7 @@ func TestLimitsAreAllThatANodeThatRunsTakes(t *testing.T) {
 	for name, options := range map[string][]sabir.NodeOption{
 		"an option of NewNode": {sabir.MaxDepth(3), sabir.NodeID("other")},
 		"a limit twice":        {sabir.MaxDepth(3), sabir.MaxDepth(4)},
+		"a negative time":      {sabir.StopTimeout(-time.Second)},
 	} {
 		if err := node.SetLimits(options...); !errors.Is(err, sabir.ErrBadOption) {
 			t.Errorf("%s: %v", name, err)

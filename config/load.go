@@ -157,7 +157,11 @@ func (l *Loaded) check() error {
 			errs = append(errs, err)
 		}
 		for _, field := range broken {
-			errs = append(errs, l.broken(join(path, field.Path), field))
+			at := join(path, field.Path)
+			if dotted := strings.NewReplacer("[", ".", "]", "").Replace(at); l.origins[dotted] != "" {
+				at = dotted // an entry of a map, under the name that set it
+			}
+			errs = append(errs, l.broken(at, field))
 		}
 	}
 	return errors.Join(append(errs, l.Settings.faults()...)...)

@@ -282,6 +282,31 @@ func TestSetRefusesWhatItDoesNotKnowOrCannotChange(t *testing.T) {
 	}
 }
 
+func TestWhatSetRefusesLeavesNothingBehindForTheNextSet(t *testing.T) {
+	l := load(t, config.Config{Defaults: config.Settings{Log: config.Log{Level: "error"}}})
+	for _, change := range []struct {
+		values map[string]string
+		ok     bool
+	}{{map[string]string{"max_depth": "7"}, true}, {map[string]string{"max_depth": "9", "log.level": "loud"}, false}, {map[string]string{"log.level": "warn"}, true}} {
+		if _, err := l.Set(change.values); (err == nil) != change.ok {
+			t.Fatalf("%v: %v", change.values, err)
+		}
+	}
+	if l.Settings.MaxDepth != 7 || l.Settings.Log.Level != "warn" {
+		t.Errorf("max_depth is %d and log.level %s, want 7 and warn", l.Settings.MaxDepth, l.Settings.Log.Level)
+	}
+}
+
+// A negative time to stop was taken, and the next stop cut all calls in flight off at once.
+func TestANegativeTimeIsAMistakeWhereverItIsGiven(t *testing.T) {
+	for _, name := range []string{"stop_timeout", "start_timeout", "policies.users.*.timeout"} {
+		l := load(t, config.Config{})
+		if used, err := l.Set(map[string]string{name: "-1s"}); err == nil || !strings.Contains(err.Error(), name+": ") || !strings.Contains(err.Error(), "must be 0 or greater") {
+			t.Errorf("%s was set: %v, %v", name, used, err)
+		}
+	}
+}
+
 func TestASettingForARateIsARateThatLetsCallsThrough(t *testing.T) {
 	l := load(t, config.Config{Defaults: config.Settings{Log: config.Log{Level: "error"}, Policies: map[string]config.Policy{"slow.*": {Rate: 2}}}})
 	node := start(t, l, slowly())

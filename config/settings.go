@@ -20,8 +20,8 @@ type Settings struct {
 	// Advertise is the host under which other nodes reach this one, where the host of Join is that of all addresses.
 	Advertise string `json:"advertise" doc:"The host under which other nodes reach this one."`
 
-	StartTimeout time.Duration `json:"start_timeout" doc:"How long a start waits for services of other nodes. Default: without end. It can change while the node runs." live:"yes"`
-	StopTimeout  time.Duration `json:"stop_timeout" doc:"How long a stop waits for calls in flight. Default: 10s. It can change while the node runs." live:"yes"`
+	StartTimeout time.Duration `json:"start_timeout" doc:"How long a start waits for services of other nodes. Default: without end. It can change while the node runs." validate:"min=0" live:"yes"`
+	StopTimeout  time.Duration `json:"stop_timeout" doc:"How long a stop waits for calls in flight. Default: 10s. It can change while the node runs." validate:"min=0" live:"yes"`
 	MaxDepth     int           `json:"max_depth" doc:"How deep calls may nest. Default: 100. It can change while the node runs." validate:"min=0" live:"yes"`
 
 	HTTP  HTTP  `json:"http" doc:"The HTTP side for callers; the program imports package web for it."`
@@ -29,7 +29,7 @@ type Settings struct {
 	Log   Log   `json:"log" doc:"The log of the node."`
 	// Policies go around the calls of the actions that a pattern takes, in the order of policy.Stack. All patterns that take an action count,
 	// in the order of their names. They can change while the node runs.
-	Policies map[string]Policy `json:"policies" doc:"Policies by pattern of action names, such as users.*. They can change while the node runs."`
+	Policies map[string]Policy `json:"policies" doc:"Policies by pattern of action names, such as users.*. They can change while the node runs." validate:"dive"`
 }
 
 // HTTP is the HTTP side for callers; see sabir.HTTP.
@@ -54,7 +54,7 @@ type Log struct {
 
 // Policy is the policies of the actions that a pattern takes; see package policy.
 type Policy struct {
-	Timeout  time.Duration `json:"timeout" doc:"The longest time that a call may take." live:"yes"`
+	Timeout  time.Duration `json:"timeout" doc:"The longest time that a call may take." validate:"min=0" live:"yes"`
 	Attempts int           `json:"attempts" doc:"How often a call is tried in all, where it may be repeated." validate:"min=0" live:"yes"`
 	Breaker  bool          `json:"breaker" doc:"Stops calling for a while where most calls fail." live:"yes"`
 	MaxCalls int           `json:"max_calls" doc:"How many calls of an action may run at once; others wait a moment, and are then refused." validate:"min=0" live:"yes"`
