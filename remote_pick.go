@@ -355,9 +355,11 @@ const emitLimit = 5 * time.Second
 // Suspected makes calls choose anew when a peer has begun to be silent, or to answer again.
 func (h meshHost) Suspected(l *wire.Link) {
 	h.node.health.Add(1)
+	text := "a node answers again"
 	if l.Suspected() {
-		h.node.log.Info("a node answers nothing: calls prefer others", "node", h.node.id, "peer", l.Peer().Node)
+		text = "a node answers nothing: calls prefer others"
 	}
+	h.node.log.Info(text, "node", h.node.id, "peer", l.Peer().Node)
 }
 
 // Look compares the nodes that offer each action.

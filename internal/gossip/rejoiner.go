@@ -259,6 +259,10 @@ func (s *rejoiner) visitAll(p *rejoinTarget) error {
 // name may come to stand for other nodes, and a load balancer leads elsewhere the next time. The caller holds the lock.
 func (s *rejoiner) scheduleNext(p *rejoinTarget, err error) {
 	p.joining = false
+	if errors.Is(err, membership.ErrLeaving) {
+		p.due = time.Now().Add(maxUnreachedDelay)
+		return
+	}
 	switch reached := err == nil || errors.Is(err, membership.ErrSelf); {
 	case reached != p.reached:
 		p.reached = reached

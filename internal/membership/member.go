@@ -79,6 +79,9 @@ type Membership interface {
 // which leads to another node the next time.
 var ErrSelf = errors.New("the address is this node's own")
 
+// ErrLeaving is returned by Carrier.Dial of a node that leaves and makes no connections any more. It says nothing of the node that was dialled.
+var ErrLeaving = errors.New("this node is leaving")
+
 var (
 	errStarted = errors.New("this membership was started before; make a new one")
 	errNoWatch = errors.New("Start was given no watch function")

@@ -37,6 +37,9 @@ func (g gossipCarrier) Dial(ctx context.Context, to membership.Member) (net.Conn
 	if to.Addr == g.mesh.OwnAddress() {
 		return nil, fmt.Errorf("%s: %w", to, membership.ErrSelf)
 	}
+	if g.mesh.isDraining() { // its own side of the handshake would refuse
+		return nil, membership.ErrLeaving
+	}
 	conn, p, _, err := g.mesh.connect(ctx, to.Addr, wire.ForGossip)
 	if err != nil {
 		return nil, err

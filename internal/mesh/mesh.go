@@ -283,7 +283,13 @@ const (
 	observerPollInterval  = 50 * time.Millisecond
 )
 
-// Drain refuses new calls of other nodes, and waits for those in flight.
+func (m *Mesh) isDraining() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.draining
+}
+
+// Drain refuses new calls of other nodes, and waits for those in flight. Its error has a line for each node whose calls were not all answered.
 func (m *Mesh) Drain(ctx context.Context) error {
 	m.mu.Lock()
 	m.draining = true
@@ -298,10 +304,22 @@ func (m *Mesh) Drain(ctx context.Context) error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(links))
 	for i, l := range links {
-		wg.Go(func() { errs[i] = l.Retire(ctx) })
+		wg.Go(func() {
+			if err := l.Retire(ctx); err != nil {
+				errs[i] = unretired(l, err)
+			}
+		})
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// unretired is the error of a link whose peer was not waited for any longer.
+func unretired(l *wire.Link, err error) error {
+	if calls := l.Unfinished(); calls > 0 {
+		return fmt.Errorf("%d calls and streams of node %s were still running, and are cut off: %w", calls, l.Peer().Node, err)
+	}
+	return fmt.Errorf("node %s has not confirmed that it calls this one no more: %w", l.Peer().Node, err)
 }
 
 // waitForAdmitted waits until each connection whose peer was admitted is a link or has failed, which takes a round trip. A peer
@@ -322,14 +340,18 @@ func (m *Mesh) waitForAdmitted(ctx context.Context) {
 }
 
 // Leave ends the membership and all links. Answers that were given still reach the other nodes, if they take them within
-// three seconds.
+// three seconds. Where ctx has ended, the links are closed at once, and only the goodbye to the others takes time, as a rule some hundred milliseconds.
 func (m *Mesh) Leave(ctx context.Context) error {
 	m.mu.Lock()
 	m.draining = true
 	m.mu.Unlock()
 	var err error
 	if m.membership != nil {
-		err = m.membership.Stop(ctx)
+		// Where calls in flight took all the time that ctx gave, the others must learn all the same that the node has left: else they take it for
+		// lost, and go on asking for it.
+		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
+		err = m.membership.Stop(leaving)
+		cancel()
 	}
 	m.closeListener()
 	m.mu.Lock()

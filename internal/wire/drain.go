@@ -172,6 +172,13 @@ func (l *Link) Retire(ctx context.Context) error {
 	}
 }
 
+// Unfinished is the number of calls and streams of the peer that this side has not ended.
+func (l *Link) Unfinished() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.inbound.serving.Load() + int64(l.streams.theirsOpen())
+}
+
 // retired reports whether the peer has nothing in flight on this side and will send nothing new.
 func (l *Link) retired() bool {
 	l.mu.Lock()
