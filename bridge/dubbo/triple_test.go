@@ -332,7 +332,7 @@ func TestOtherRequestsOfHTTPAreRefused(t *testing.T) {
 		{"OPTIONS", "/com.shop.OrderService/ping", "", 405},
 		{"POST", "/com.shop.OrderService/ping", "text/xml", 415},
 		{"POST", "/com.shop.OrderService/ping", "application/grpc+json", 505},
-		{"POST", "/com.shop.OrderService/ping", "application/grpc-web+proto", 415},
+		{"POST", "/com.shop.OrderService/ping", "application/grpc-web+thrift", 415},
 		{"POST", "/", "application/json", 404},
 		{"POST", "/com.shop.Other/ping", "application/json", 404},
 		{"POST", "/com.shop.OrderService/ping", "application/grpc", 505},
