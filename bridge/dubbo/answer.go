@@ -64,11 +64,10 @@ func (b *bridge) takeRequest(ctx context.Context, c *connection, t table, f fram
 		done()
 		c.refuse(&f, statusExhausted, "the node serves as many calls of Dubbo consumers as it takes")
 	default:
-		go func() {
-			defer b.serving.End()
+		b.serving.Go(func() {
 			defer done()
 			b.serveRequest(ctx, c, t, &f)
-		}()
+		})
 	}
 }
 

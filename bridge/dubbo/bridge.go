@@ -143,6 +143,7 @@ func (b *bridge) Stop(context.Context) error {
 		p.close()
 	}
 	b.running.Wait()
+	b.serving.Close()
 	for _, p := range b.list() {
 		b.node.DropForeign(p)
 	}

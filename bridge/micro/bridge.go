@@ -83,6 +83,7 @@ func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 		b.cancel()
 		b.running.Wait()
 		err = errors.Join(err, b.disconnect())
+		b.serving.Close()
 		if b.listener != nil {
 			err = errors.Join(err, b.listener.Close())
 		}
@@ -209,6 +210,7 @@ func (b *bridge) Stop(context.Context) error {
 	b.running.Wait()
 	b.posting.Wait(context.Background()) // they have ended with b.ctx
 	err = errors.Join(err, b.disconnect())
+	b.serving.Close()
 	b.dropPeers()
 	b.client.CloseIdleConnections()
 	b.http2.CloseIdleConnections()

@@ -196,13 +196,12 @@ func (b *bridge) deliver(topic, group string, packet []byte) {
 		fail(sabir.ErrTooManyCalls)
 		return
 	}
-	go func() {
-		defer b.serving.End()
+	b.serving.Go(func() {
 		defer b.bodies.Add(-size)
 		if err := b.receive(topic, []string{group}, h, body); err != nil {
 			fail(err)
 		}
-	}()
+	})
 }
 
 // disconnect leaves the broker.

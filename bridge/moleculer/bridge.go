@@ -94,11 +94,15 @@ func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 	}
 	if err := b.join(ctx); err != nil {
 		b.cancel()
-		return errors.Join(err, b.broker.Close())
+		err = errors.Join(err, b.broker.Close())
+		b.serving.Close()
+		return err
 	}
 	if _, ok := b.broker.(transport.Sharer); b.balanced && !ok {
 		b.cancel()
-		return errors.Join(fmt.Errorf("moleculer.DisableBalancer: %s cannot share out messages: use NATS", b.broker.Addr()), b.broker.Close())
+		err := errors.Join(fmt.Errorf("moleculer.DisableBalancer: %s cannot share out messages: use NATS", b.broker.Addr()), b.broker.Close())
+		b.serving.Close()
+		return err
 	}
 	b.running.Go(b.beat)
 	b.running.Go(b.follow)
@@ -250,6 +254,7 @@ func (b *bridge) Stop(context.Context) error {
 	b.cancel()
 	b.running.Wait()
 	err := b.broker.Close()
+	b.serving.Close()
 	b.dropPeers("was left")
 	return err
 }

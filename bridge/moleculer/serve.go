@@ -49,14 +49,13 @@ func (b *bridge) takeRequest(data []byte) {
 			return
 		}
 	}
-	go func() {
-		defer b.serving.End()
+	b.serving.Go(func() {
 		if action := b.exposed.Load().actions[r.Action]; upload != nil || action != nil && action.Stream {
 			b.serveStream(&r, action, upload)
 		} else {
 			b.serve(&r)
 		}
-	}()
+	})
 }
 
 // refuse answers a request with an error.
@@ -221,10 +220,7 @@ func (b *bridge) takeEvent(data []byte) {
 		b.note("an event was refused", e.Event, sabir.ErrTooManyCalls)
 		return
 	}
-	go func() {
-		defer b.serving.End()
-		b.receive(&e)
-	}()
+	b.serving.Go(func() { b.receive(&e) })
 }
 
 // receive gives an event to the handlers of the groups that it is for.

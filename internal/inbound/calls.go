@@ -15,6 +15,8 @@ type Calls struct {
 	mu    sync.Mutex
 	count int
 	idle  chan struct{} // closed when count is 0; nil while nobody waits
+
+	workers workers
 }
 
 // Begin counts one more call, which End ends. It is false where MaxCalls are served.
@@ -27,6 +29,17 @@ func (c *Calls) Begin() bool {
 	c.count++
 	return true
 }
+
+// Go serves a call that has begun on a goroutine of its own, and ends it.
+func (c *Calls) Go(serve func()) {
+	c.workers.run(func() {
+		defer c.End()
+		serve()
+	})
+}
+
+// Close ends the goroutines that are kept for later calls. Those that come nevertheless are served.
+func (c *Calls) Close() { c.workers.end() }
 
 // End ends a call.
 func (c *Calls) End() {
