@@ -1,7 +1,9 @@
 package json
 
 import (
+	"bytes"
 	"encoding/base64"
+	stdjson "encoding/json"
 	"reflect"
 	"sync"
 	"unsafe"
@@ -229,6 +231,8 @@ func (r *reader) another(end byte) (more, ok bool) {
 	return false, r.take(end)
 }
 
+var rawType = reflect.TypeFor[stdjson.RawMessage]()
+
 // foreign lets the library read a part.
 func (r *reader) foreign(p *plan, at unsafe.Pointer, left int) bool {
 	r.space()
@@ -236,7 +240,11 @@ func (r *reader) foreign(p *plan, at unsafe.Pointer, left int) bool {
 	if !r.skip(left) {
 		return false
 	}
-	target := reflect.NewAt(p.Go, at).Interface()
 	part := r.data[start:r.pos]
+	if p.Go == rawType { // skip has checked all that the library would
+		store(at, stdjson.RawMessage(bytes.Clone(part)))
+		return true
+	}
+	target := reflect.NewAt(p.Go, at).Interface()
 	return readable(target) == nil && jsonv2.Unmarshal(part, target, r.codec.library) == nil && misnamed(part, p.Go) == nil
 }
