@@ -9,6 +9,6 @@ func Seed() bench.Seed {
 	return bench.Seed{Name: "node-hsf", Title: "node-hsf",
 		About: "Benchmarks of node-hsf, Alibaba's RPC for Node (Xeon E5620 at 2.4 GHz, client and server on a machine each, 2012 and 2013): " +
 			"HTTP hello world, ping, a complex object in JSON and in Hessian, and errors that a domain catches.",
-		Tables: []bench.Table{httpHello(), pingTable(), distributionTable(), parseTable(), domainTable(), hessianTable()},
+		Tables: []bench.Table{httpHello(), pingTable(), distributionTable(), parseTable(), domainTable(), hessianTable(), bridgeTable()},
 	}
 }

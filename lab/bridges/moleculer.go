@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/bridge/moleculer"
+	"github.com/sabir-go/sabir/lab/child"
+	_ "github.com/sabir-go/sabir/transport/nats"
+)
+
+// number is what a call sends and gets back, as the peers of Node have it: ten bytes of JSON.
+type number struct {
+	A int `json:"a"`
+}
+
+// numbers are as many as there are of four digits.
+const numbers = 9000
+
+func moleculerSide(o child.Order) (*sabir.Node, func(int) func() error, error) {
+	var s struct {
+		Cluster string `json:"cluster"`
+	}
+	if err := json.Unmarshal(o.Extra, &s); err != nil {
+		return nil, nil, fmt.Errorf("the order's extra: %w", err)
+	}
+	options := []moleculer.Option{moleculer.At(o.Address), moleculer.Namespace(s.Cluster)}
+	if o.Role == "server" {
+		service := sabir.NewService("echo")
+		sabir.Handle(service, "reply", func(_ context.Context, in number) (number, error) { return in, nil })
+		return sabir.NewNode(sabir.NodeID("server"), quiet, sabir.Serve(service), moleculer.Bridge(append(options, moleculer.Expose("echo.*"))...)), nil, nil
+	}
+	node := sabir.NewNode(sabir.NodeID("client"), quiet, moleculer.Bridge(options...))
+	reply := sabir.Bind[number, number](node, "echo.reply")
+	return node, func(caller int) func() error {
+		sequence := 0
+		return func() error {
+			sequence++
+			sent := number{1000 + (caller*89+sequence)%numbers}
+			got, err := reply(context.Background(), sent)
+			if err == nil && got != sent {
+				err = fmt.Errorf("caller %d sent %v and got %v", caller, sent, got)
+			}
+			return err
+		}
+	}, nil
+}
