@@ -190,7 +190,7 @@ func (s *operation) runInbound(in *gateway.Inbound, f localRequest, c *gatewayCa
 	r, chain, direct := f.way()
 	switch {
 	case in.Limit > 0 && !in.Watched && !s.inline:
-		return r.guarded(&c.call, c.values.deadline, chain)
+		return r.guardedUntil(&c.call, c.values.deadline, in.Context.Done(), chain)
 	case !direct:
 		return r.attempt(&c.call, chain)
 	}

@@ -65,6 +65,14 @@ func (r *Request) guarded(c *callContext, deadline time.Time, next Handler) erro
 	return c.guard.run(r, next, 0, c.Done())
 }
 
+// guardedUntil is guarded for a context that ends at the deadline or with canceled, whichever comes first. It needs no timer of its own for
+// each call.
+func (r *Request) guardedUntil(c *callContext, deadline time.Time, canceled <-chan struct{}, next Handler) error {
+	c.guard = &guard{call: c, deadline: deadline}
+	c.releasedAt = &c.guard.deadline
+	return c.guard.run(r, next, deadline.Sub(c.op.node.epoch), canceled)
+}
+
 // run hands a fork of r to a worker and waits. end is in time since the node's epoch; with 0 the deadline is that of the
 // context, which ends canceled.
 func (g *guard) run(r *Request, next Handler, end time.Duration, canceled <-chan struct{}) error {
