@@ -89,7 +89,7 @@ func (s *Server) newConn(socket net.Conn) *conn {
 		c.watched, _ = sc.SyscallConn()
 	}
 	if s.tls != nil {
-		c.net = tls.Server(&tracked{socket, c}, s.tls)
+		c.net = tls.Server(&tracked{Conn: socket, of: c}, s.tls)
 	} else if canReadRaw {
 		if c.raw = c.watched; c.raw != nil {
 			c.readable = c.tryRead
