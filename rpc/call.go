@@ -32,8 +32,10 @@ func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 // serveUnary calls the action of the request.
 func serveUnary(ctx context.Context, request *connect.Request[frame]) (*connect.Response[frame], error) {
 	c := callOf(ctx)
-	// The deadline for the request must not end the call: the server reads on to notice when the caller goes.
-	c.control.SetReadDeadline(time.Time{})
+	if c.http1 {
+		// The deadline for the request must not end the call: the server reads on to notice when the caller goes.
+		c.control.SetReadDeadline(time.Time{})
+	}
 	in := c.Inbound
 	in.Context, in.Answer = ctx, &c.answer
 	if deadline, ok := ctx.Deadline(); ok {

@@ -127,7 +127,7 @@ func (d *dispatcher) handlersFor(limit int64) *handlers {
 		connect.WithCodec(frameCodec{name: "json", json: true}),
 		connect.WithCodec(frameCodec{name: "json; charset=utf-8", json: true}),
 		connect.WithReadMaxBytes(int(limit)),
-		connect.WithCompressMinBytes(1<<10),
+		connect.WithCompressMinBytes(compressFrom),
 	)
 	const procedure = "/"
 	known, _ := d.handlers.LoadOrStore(limit, &handlers{
@@ -156,6 +156,12 @@ func (d *dispatcher) Serve(w http.ResponseWriter, r *http.Request, c *protocol.C
 	if limit == 0 {
 		limit = maxMessage
 	}
+	addMetadata(&c.Inbound, r.Header)
+	if !c.Action.Stream {
+		if r = d.servePlain(w, r, c, limit); r == nil {
+			return
+		}
+	}
 	own := &call{Call: c, control: http.NewResponseController(w), format: protobuf.Codec, grpc: isGRPC(r.Header.Get("Content-Type")), http1: r.ProtoMajor == 1}
 	if isJSON(r) {
 		own.format = protojson.Codec
@@ -163,7 +169,6 @@ func (d *dispatcher) Serve(w http.ResponseWriter, r *http.Request, c *protocol.C
 			own.format = protojson.Strict
 		}
 	}
-	addMetadata(&c.Inbound, r.Header)
 	h := d.handlersFor(limit)
 	handler := h.unary
 	switch {

@@ -10,7 +10,6 @@ import (
 // one to which nothing is being written, so an answer that is silent for longer than a write may take would be cut off.
 type http2Writer struct {
 	http.ResponseWriter
-	control *http.ResponseController
 	limited atomic.Bool // there is a limit, for what is written until the next flush
 }
 
@@ -18,7 +17,7 @@ type http2Writer struct {
 func withHTTP2Writer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 2 {
-			w = &http2Writer{ResponseWriter: w, control: http.NewResponseController(w)}
+			w = &http2Writer{ResponseWriter: w}
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -30,16 +29,17 @@ func (w *http2Writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // SetWriteDeadline sets the limit of what is written until the next flush, and of the end of the answer.
 func (w *http2Writer) SetWriteDeadline(deadline time.Time) error {
 	w.limited.Store(!deadline.IsZero())
-	return w.control.SetWriteDeadline(deadline)
+	return http.NewResponseController(w.ResponseWriter).SetWriteDeadline(deadline)
 }
 
 // FlushError returns when what was written has gone to the connection. Then the limit has been kept.
 func (w *http2Writer) FlushError() error {
-	if err := w.control.Flush(); err != nil {
+	control := http.NewResponseController(w.ResponseWriter)
+	if err := control.Flush(); err != nil {
 		return err
 	}
 	if w.limited.CompareAndSwap(true, false) {
-		return w.control.SetWriteDeadline(time.Time{})
+		return control.SetWriteDeadline(time.Time{})
 	}
 	return nil
 }

@@ -46,21 +46,28 @@ func (s *server) serveProtocol(w http.ResponseWriter, r *http.Request, x *exchan
 	}
 	x.Route = to
 	v := requestContext{Exchange: x, server: s, to: to, chain: to.chain}
-	var call *protocol.Call
-	if err := v.pass(func() (err error) { call, err = v.protocolCall(r); return err }); err != nil {
-		s.refuse(w, r, &v, to.protocol, err)
-		return true
-	}
-	s.headers(w, x)
-	s.inFlight.Add(1)
-	defer s.inFlight.Add(-1)
 	answer := &responseWriter{w: w}
+	letIn := false
+	// One goroutine for both, as a goroutine costs more than most filters.
 	err := isolate.Do(func() error {
-		to.protocol.Serve(answer.writer(), r.WithContext(call.Inbound.Context), call)
+		if err := v.runBefore(); err != nil {
+			return err
+		}
+		call, err := v.protocolCall(r)
+		if err != nil {
+			return err
+		}
+		letIn = true
+		s.headers(w, x)
+		s.inFlight.Add(1)
+		defer s.inFlight.Add(-1)
+		to.protocol.Serve(answer.writer(), r, call)
 		return nil
 	})
 	switch {
 	case err == nil:
+	case !letIn:
+		s.refuse(w, r, &v, to.protocol, err)
 	case errors.Is(err, http.ErrAbortHandler) || answer.started:
 		panic(http.ErrAbortHandler) // nothing else shows that this is not the whole of the answer
 	default:

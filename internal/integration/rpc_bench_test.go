@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
@@ -18,11 +19,13 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	testing_pb "google.golang.org/grpc/interop/grpc_testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/rpc"
 )
 
@@ -42,17 +45,30 @@ func (echoServer) UnaryCall(_ context.Context, in *testing_pb.SimpleRequest) (*t
 
 // serveForCPU prints its address, then the CPU time of the process for each line that it reads, in nanoseconds, and ends with its input.
 func serveForCPU(kind string) error {
-	if kind == "grpc-go" {
+	switch kind {
+	case "grpc-go", "net-http", "connect-go":
 		at, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
 		}
-		server := grpc.NewServer()
-		testing_pb.RegisterTestServiceServer(server, echoServer{})
-		go server.Serve(at)
-		defer server.Stop()
 		fmt.Println(at.Addr())
-	} else {
+		if kind == "grpc-go" {
+			server := grpc.NewServer()
+			testing_pb.RegisterTestServiceServer(server, echoServer{})
+			go server.Serve(at)
+			defer server.Stop()
+			break
+		}
+		server := &http.Server{Protocols: new(http.Protocols), Handler: http.HandlerFunc(echoBytes)}
+		server.Protocols.SetUnencryptedHTTP2(true)
+		if kind == "connect-go" {
+			server.Handler = connect.NewUnaryHandler("/", func(_ context.Context, in *connect.Request[testing_pb.SimpleRequest]) (*connect.Response[testing_pb.SimpleResponse], error) {
+				return connect.NewResponse(&testing_pb.SimpleResponse{Payload: in.Msg.GetPayload()}), nil
+			})
+		}
+		go httpstrict.Serve(server, at)
+		defer server.Close()
+	default:
 		s := sabir.NewService("test-service", sabir.Use(rpc.Package("grpc.testing")))
 		if kind == "structs" {
 			sabir.Handle(s, "unary-call", func(_ context.Context, in testRequest) (testResponse, error) {
@@ -78,6 +94,18 @@ func serveForCPU(kind string) error {
 		fmt.Println(used.Utime.Nano() + used.Stime.Nano())
 	}
 	return nil
+}
+
+// echoBytes does as little as a handler of net/http can do for a call: no package that serves gRPC over net/http takes less.
+func echoBytes(w http.ResponseWriter, r *http.Request) {
+	message, err := io.ReadAll(r.Body)
+	if err != nil || len(message) < 6 {
+		panic(http.ErrAbortHandler)
+	}
+	message[5] = 1<<3 | 2 // the payload is the first field of the answer, and the third one of the request
+	w.Header()["Content-Type"] = []string{"application/grpc"}
+	w.Write(message)
+	w.Header()[http.TrailerPrefix+"Grpc-Status"] = []string{"0"}
 }
 
 // rpcServer is a server in a process of its own.
@@ -131,13 +159,13 @@ func (s *rpcServer) cpu(b *testing.B) time.Duration {
 }
 
 // BenchmarkCPUOfUnaryCalls measures the CPU that a server takes for a call, under 100 callers of grpc-go over one connection: grpc-go's server
-// with generated code, and a node with generated messages and with plain structs. On a quiet machine:
+// and connect-go's with generated code, a handler of net/http that does nothing else, and a node with generated messages and with plain structs. On a quiet machine:
 //
 //	go test ./internal/integration -run ^$ -bench CPUOfUnaryCalls -benchtime 100000x -count 5
 func BenchmarkCPUOfUnaryCalls(b *testing.B) {
 	const callers = 100
 	for _, size := range []int{100, 677} {
-		for _, kind := range []string{"grpc-go", "generated", "structs"} {
+		for _, kind := range []string{"grpc-go", "net-http", "connect-go", "generated", "structs"} {
 			b.Run(fmt.Sprintf("%s/%d", kind, size), func(b *testing.B) {
 				server := startRPCServer(b, kind)
 				connection, err := grpc.NewClient("passthrough:///"+server.address, grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -14,7 +14,7 @@ type Protocol interface {
 	// Offer is called with the actions that callers can reach now, by name, when these have changed, one call at a time. It returns
 	// the path of each that the protocol offers.
 	Offer(node *sabir.Node, actions []*sabir.Action) map[*sabir.Action]string
-	// Serve answers a call that the server let in. r's context is that of the call.
+	// Serve answers a call that the server let in. Its context is that of call.Inbound, and not r's.
 	Serve(w http.ResponseWriter, r *http.Request, call *Call)
 	// Refuse answers a request that the server did not let in, in the protocol's form of the error.
 	Refuse(w http.ResponseWriter, r *http.Request, why *sabir.Error)
