@@ -45,7 +45,7 @@ func (n *Node) Start(ctx context.Context) error {
 		return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id,
 			Message: "cannot start node " + n.id + ": it is " + n.State().String() + "; a node starts once, by Start or by Run"}
 	}
-	n.lifecycle.slot <- struct{}{} // before the node runs, nothing has it for long
+	n.lifecycle.mustLock() // before the node runs, nothing has the lock for long
 	defer n.lifecycle.unlock()
 	n.tableLock.Lock()
 	n.started = time.Now()
@@ -236,13 +236,16 @@ func (n *Node) startServices(ctx context.Context, list []*Service) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.limits.Load().stop)
 	defer cancel()
 	for _, s := range slices.Backward(started) {
-		err = errors.Join(err, n.stopService(ctx, s))
+		if slices.Contains(n.running, s) { // else it was removed, or the node has stopped, while others waited
+			err = errors.Join(err, n.stopService(ctx, s))
+		}
 	}
 	return err
 }
 
 // startAsNeeded starts each service as soon as those that it needs are there, and returns those that it has started.
 func (n *Node) startAsNeeded(ctx context.Context, order []*Service) (started []*Service, err error) {
+	all := order
 	var began time.Time // of the waiting
 	for {
 		changed := n.Changed()
@@ -265,13 +268,13 @@ func (n *Node) startAsNeeded(ctx context.Context, order []*Service) (started []*
 		}
 		switch {
 		case len(later) == 0:
-			n.setWaiting(nil)
+			n.setWaiting(all, nil)
 			return started, nil
 		case len(later) == len(order):
 			if began.IsZero() {
 				began = time.Now()
 			}
-			if err := n.awaitNeeds(ctx, later, changed, began); err != nil {
+			if err := n.awaitNeeds(ctx, all, later, changed, began); err != nil {
 				return started, err
 			}
 		}

@@ -101,24 +101,27 @@ func (n *Node) waitingServices() (list []*Service) {
 	return list
 }
 
-// setWaiting notes which services wait, and reports whether others did before.
-func (n *Node) setWaiting(services []*Service) (changed bool) {
+// setWaiting notes which of the services of a start wait, and reports whether others of them did before.
+func (n *Node) setWaiting(of, waiting []*Service) (changed bool) {
 	n.needsLock.Lock()
 	defer n.needsLock.Unlock()
-	for s, waited := range n.needing {
-		waits := slices.Contains(services, s)
-		n.needing[s] = waits
-		changed = changed || waits != waited
+	for _, s := range of {
+		if waited, needs := n.needing[s]; needs {
+			waits := slices.Contains(waiting, s)
+			n.needing[s] = waits
+			changed = changed || waits != waited
+		}
 	}
 	return changed
 }
 
 // awaitNeeds waits for a change of what can be called, while services wait for others. From the first such wait of a start on the
-// node is open: its gateways listen, and other nodes may call what has started, since their services may wait for this node's.
-func (n *Node) awaitNeeds(ctx context.Context, waiting []*Service, changed <-chan struct{}, began time.Time) error {
+// node is open: its gateways listen, and other nodes may call what has started, since their services may wait for this node's. While those of
+// an addition wait, other services are added and removed: one that they wait for may be among these.
+func (n *Node) awaitNeeds(ctx context.Context, of, waiting []*Service, changed <-chan struct{}, began time.Time) error {
 	n.publishWaiting()
 	starting := n.State() == StateStarting
-	if n.setWaiting(waiting) {
+	if n.setWaiting(of, waiting) {
 		n.offers.Store(true)
 		n.announce()
 	}
@@ -137,6 +140,10 @@ func (n *Node) awaitNeeds(ctx context.Context, waiting []*Service, changed <-cha
 		timer := time.NewTimer(most - waited)
 		defer timer.Stop()
 		limit = timer.C
+	}
+	if !starting {
+		n.lifecycle.unlock()
+		defer n.lifecycle.mustLock()
 	}
 	select {
 	case <-changed:
@@ -198,7 +205,7 @@ func (n *Node) circle(waiting []*Service) string {
 			}
 		}
 	}
-	for _, s := range waiting {
+	for _, s := range n.waitingServices() {
 		add(n.id, s.fullName(), n.missing(s))
 	}
 	for _, s := range waiting {

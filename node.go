@@ -159,7 +159,7 @@ func NewNode(options ...NodeOption) *Node {
 		changed:       make(chan struct{}),
 		admission:     admission.New(),
 		oneWay:        make(chan struct{}, maxOneWay),
-		lifecycle:     lifecycleLock{slot: make(chan struct{}, 1)},
+		lifecycle:     newLifecycleLock(),
 	}
 	n.table.Store(&routingTable{})
 	n.events = newEventTable(n)

@@ -71,7 +71,7 @@ func (n *Node) change(ctx context.Context, what string, starts bool, do func(con
 	}
 	defer n.lifecycle.unlock()
 	held, end := context.WithCancelCause(ctx)
-	n.lifecycle.goesOn(end, starts) // before the state is looked at: a stop sets that first, and then ends what goes on
+	defer n.lifecycle.goesOn(end, starts)() // before the state is looked at: a stop sets that first, and then ends what goes on
 	if n.State() != StateRunning {
 		end(nil)
 		return n.wrongState(what)
@@ -90,13 +90,22 @@ func (n *Node) change(ctx context.Context, what string, starts bool, do func(con
 var errNodeStops = errors.New("the node stops")
 
 // lifecycleLock lets one start, stop, addition or removal of a node go on at a time. Who waits for it heeds a context, which who waits for a
-// mutex cannot: an addition may wait for services of other nodes, and a stop must not wait for that.
+// mutex cannot: an addition may take long, and a stop must not wait for that.
 type lifecycleLock struct {
 	slot chan struct{} // has a value while something goes on
 
-	mu     sync.Mutex
-	end    context.CancelCauseFunc // of an addition or removal that goes on; else nil
-	starts bool                    // it starts services
+	mu      sync.Mutex
+	changes map[*change]struct{} // additions and removals that go on, also those that have left the lock to others while they wait
+}
+
+// change is an addition or a removal.
+type change struct {
+	end    context.CancelCauseFunc
+	starts bool
+}
+
+func newLifecycleLock() lifecycleLock {
+	return lifecycleLock{slot: make(chan struct{}, 1), changes: make(map[*change]struct{})}
 }
 
 // lock waits until nothing goes on, or ctx ends.
@@ -114,32 +123,40 @@ func (l *lifecycleLock) lock(ctx context.Context) error {
 	}
 }
 
-// goesOn notes what ends that which has the lock.
-func (l *lifecycleLock) goesOn(end context.CancelCauseFunc, starts bool) {
+// mustLock waits for as long as others take, for code that cannot leave before it has cleaned up.
+func (l *lifecycleLock) mustLock() { l.slot <- struct{}{} }
+
+func (l *lifecycleLock) unlock() { <-l.slot }
+
+// goesOn notes what ends a change that goes on, until over is called.
+func (l *lifecycleLock) goesOn(end context.CancelCauseFunc, starts bool) (over func()) {
+	c := &change{end, starts}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.end, l.starts = end, starts
-}
-
-func (l *lifecycleLock) unlock() {
-	l.goesOn(nil, false)
-	<-l.slot
+	l.changes[c] = struct{}{}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.changes, c)
+	}
 }
 
 // lockToStop ends what starts services, waits for the end of what stops some until ctx ends, and then ends that too. It returns soon after,
 // since nothing that goes on waits longer than its context, hooks neither: see runHook.
 func (l *lifecycleLock) lockToStop(ctx context.Context) {
-	l.endWhatGoesOn(true)
+	l.endChanges(true)
 	if l.lock(ctx) != nil {
-		l.endWhatGoesOn(false)
-		l.slot <- struct{}{}
+		l.endChanges(false)
+		l.mustLock()
 	}
 }
 
-func (l *lifecycleLock) endWhatGoesOn(onlyStarts bool) {
+func (l *lifecycleLock) endChanges(onlyStarts bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.end != nil && (l.starts || !onlyStarts) {
-		l.end(errNodeStops)
+	for c := range l.changes {
+		if c.starts || !onlyStarts {
+			c.end(errNodeStops)
+		}
 	}
 }

@@ -130,3 +130,78 @@ func TestAStopHookThatDoesNotReturnKeepsNoOtherFromRunning(t *testing.T) {
 		}
 	})
 }
+
+func TestServicesAreAddedWhileAnotherWaitsForThem(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		node := start(t)
+		orders := sabir.NewService("orders", sabir.DependsOn(sabir.ServiceName("stock")))
+		added := make(chan error, 1)
+		go func() { added <- node.Add(context.Background(), orders) }()
+		bubbletest.Wait()
+		if err := node.Add(context.Background(), sabir.NewService("other")); err != nil {
+			t.Error(err)
+		}
+		if err := node.Add(context.Background(), sabir.NewService("stock")); err != nil {
+			t.Error(err)
+		}
+		if err := <-added; err != nil {
+			t.Error(err)
+		}
+		if err := node.Remove(context.Background(), orders); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAnAdditionThatGivesUpStopsWhatItHasStarted(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		var notes []string
+		node := start(t)
+		ctx, cancel := context.WithCancel(context.Background())
+		added := make(chan error, 1)
+		go func() {
+			added <- node.Add(ctx, noting(&notes, "first"), noting(&notes, "second", sabir.DependsOn(sabir.ServiceName("stock"))))
+		}()
+		bubbletest.Wait()
+		cancel()
+		if err := <-added; !errors.Is(err, sabir.ErrServiceUnavailable) || strings.Join(notes, ", ") != "start first, stop first" {
+			t.Errorf("the addition ended with %v; hooks: %v", err, notes)
+		}
+	})
+}
+
+func TestAServiceThatAnAdditionHasStartedIsStoppedOnceByTheNodesStop(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		var notes []string
+		node := start(t)
+		added := make(chan error, 1)
+		go func() {
+			added <- node.Add(context.Background(), noting(&notes, "first"), noting(&notes, "second", sabir.DependsOn(sabir.ServiceName("stock"))))
+		}()
+		bubbletest.Wait()
+		if err := node.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := <-added; !errors.Is(err, sabir.ErrNodeState) || strings.Join(notes, ", ") != "start first, stop first" {
+			t.Errorf("the addition ended with %v; hooks: %v", err, notes)
+		}
+	})
+}
+
+func TestServicesOfTwoAdditionsThatDependOnEachOtherAreACircle(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		node := start(t, sabir.Logger(quiet))
+		errs := make(chan error, 2)
+		for _, pair := range [][2]string{{"orders", "stock"}, {"stock", "orders"}} {
+			go func() {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				defer cancel()
+				errs <- node.Add(ctx, sabir.NewService(pair[0], sabir.DependsOn(sabir.ServiceName(pair[1]))))
+			}()
+		}
+		if err := <-errs; !errors.Is(err, sabir.ErrBadService) || !strings.Contains(err.Error(), "circle") {
+			t.Errorf("the first addition ended with %v", err)
+		}
+		<-errs
+	})
+}

@@ -91,7 +91,10 @@ func (t *tap) listen(ctx context.Context, pattern string) (*listener, error) {
 	}
 	s := sabir.NewService(t.name, sabir.Doc("shows events on a dashboard that is being watched"))
 	sabir.On(s, "**", t.receive, sabir.ConsumerGroup(t.name+"/"+t.node.ID()), sabir.BestEffort())
-	if err := t.node.Add(context.WithoutCancel(ctx), s); err != nil {
+	// Others wait for it too, so it does not end with who came first; nor does it wait for long where the node is being changed.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askLimit)
+	defer cancel()
+	if err := t.node.Add(ctx, s); err != nil {
 		t.drop(l)
 		return nil, err
 	}
