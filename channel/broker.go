@@ -73,7 +73,9 @@ func (s *setting) Start(_ context.Context, n *sabir.Node) error {
 
 func (s *setting) Stop(context.Context) error { return nil }
 
-func init() { sabir.RegisterExtension(func() sabir.Extension { return &broker{} }) }
+func init() { sabir.RegisterExtension(func() sabir.Extension { return newBroker() }) }
+
+func newBroker() *broker { return &broker{connecting: make(chan struct{}, 1)} }
 
 // broker is a node's connection to the broker of its channels, made when it is first needed. It is an extension of each node.
 type broker struct {
@@ -81,7 +83,9 @@ type broker struct {
 	given option.Given
 	named *setting // of the option Broker; nil without. It is set before the node joins its cluster
 
-	mu       sync.Mutex
+	connecting chan struct{} // has a value while one of those that need the connection makes it; the others wait for it as their contexts let them
+
+	mu       sync.Mutex // never held while something is waited for
 	store    engine.Store
 	declared map[string]engine.Spec
 	holdDead map[string]bool // names of the declared channels that hold dead letters, whatever else they are declared as
@@ -137,12 +141,13 @@ func (b *broker) Stop(context.Context) error {
 
 // Ready asks the broker whether it takes messages, if the node has used it.
 func (b *broker) Ready(ctx context.Context) error {
-	if !b.mu.TryLock() {
+	store, err := b.connected()
+	switch {
+	case err != nil:
+		return err
+	case store == nil && len(b.connecting) > 0:
 		return b.failure(ErrChannelUnreachable, "the node is connecting to the broker of its channels")
-	}
-	store := b.store
-	b.mu.Unlock()
-	if store == nil {
+	case store == nil:
 		return nil
 	}
 	if err := store.Check(ctx); err != nil {
@@ -184,13 +189,17 @@ func (b *broker) connect(ctx context.Context) error {
 
 // connection returns the connection to the broker, which it makes when there is none.
 func (b *broker) connection(ctx context.Context) (engine.Store, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.store != nil {
-		return b.store, nil
+	if store, err := b.connected(); store != nil || err != nil {
+		return store, err
 	}
-	if b.closed {
-		return nil, b.notRunning()
+	select {
+	case b.connecting <- struct{}{}:
+		defer func() { <-b.connecting }()
+	case <-ctx.Done():
+		return nil, b.callerError("connect to the broker", ctx.Err())
+	}
+	if store, err := b.connected(); store != nil || err != nil { // another has made it
+		return store, err
 	}
 	address := b.address()
 	if address == "" {
@@ -205,8 +214,23 @@ func (b *broker) connection(ctx context.Context) (engine.Store, error) {
 	if err != nil {
 		return nil, b.callerError("connect to the broker", err)
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, errors.Join(b.notRunning(), store.Close())
+	}
 	b.store, b.declared, b.holdDead = store, make(map[string]engine.Spec), make(map[string]bool)
 	return store, nil
+}
+
+// connected returns the connection; nil where there is none yet.
+func (b *broker) connected() (engine.Store, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, b.notRunning()
+	}
+	return b.store, nil
 }
 
 // declare declares a channel at the broker before its first use.
