@@ -143,6 +143,22 @@ func TestNodesWithALabelGetTheirShareOfTheCalls(t *testing.T) {
 	if got := answers(t, caller, 1000); !about(got["a"], 800) || !about(got["b"], 200) {
 		t.Errorf("80 %% and 20 %% of 1000: %v", got)
 	}
+	setRoute(t, caller, "users.get", introspect.Share{To: "node=a", Percent: 10}, introspect.Share{To: "node=b", Percent: 10}, introspect.Share{To: "node=c", Percent: 20})
+	if got := answers(t, caller, 1000); !about(got["a"], 250) || !about(got["b"], 250) || !about(got["c"], 500) {
+		t.Errorf("shares of 10, 10 and 20 %% that are all there is, of 1000: %v", got)
+	}
+	setRoute(t, caller, "users.get", introspect.Share{To: "node=a", Percent: 50})
+	sides := make(map[bool]int)
+	for i := range 50 { // a customer stays on one side
+		got := answers(t, caller, 4, sabir.ByKey(fmt.Sprint("customer-", i)))
+		if got["a"] != 0 && got["a"] != 4 {
+			t.Errorf("customer %d: %v", i, got)
+		}
+		sides[got["a"] == 0]++
+	}
+	if len(sides) != 2 {
+		t.Errorf("all customers are on one side: %v", sides)
+	}
 }
 
 func TestANodeThatStartsAnewLearnsFromTheOthersWhatWasDecided(t *testing.T) {

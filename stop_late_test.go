@@ -48,3 +48,44 @@ func TestAStopThatCutsCallsOffSaysWhoseTheyWereAndTellsTheOthers(t *testing.T) {
 		t.Errorf("the call ended with %v", err)
 	}
 }
+
+// A node that is cut off in the middle of a call may have done it. The call goes to no other node by itself, and its error asks nobody to try again.
+func TestACallWhoseNodeIsCutOffIsMadeOnceUnlessItsActionIsIdempotent(t *testing.T) {
+	runs, release := make(chan string, 10), make(chan struct{})
+	address := sabir.Join("mem://" + t.Name())
+	nodes := map[string]*sabir.Node{}
+	for _, id := range []string{"a", "b"} {
+		s := sabir.NewService("pay")
+		sabir.Handle(s, "once", func(context.Context, sabir.Empty) (sabir.Empty, error) {
+			runs <- id
+			<-release
+			return sabir.Empty{}, nil
+		})
+		nodes[id] = sabir.NewNode(sabir.NodeID(id), sabir.Logger(quiet), sabir.Serve(s), address)
+		if err := nodes[id].Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		defer nodes[id].Stop(context.Background())
+	}
+	defer close(release)
+	caller := start(t, sabir.NodeID("caller"), address)
+	for changed := caller.Changed(); caller.Action("pay.once") == nil || len(caller.Action("pay.once").Nodes()) < 2; changed = caller.Changed() {
+		<-changed
+	}
+	answer := make(chan error)
+	go func() {
+		_, err := sabir.Call[sabir.Empty](t.Context(), caller, "pay.once", sabir.Empty{})
+		answer <- err
+	}()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	_ = nodes[<-runs].Stop(over)
+	select {
+	case err := <-answer:
+		if !errors.Is(err, sabir.ErrLinkLost) || sabir.AsError(err).Retryable {
+			t.Errorf("the call ended with %v, retryable %v", err, sabir.AsError(err).Retryable)
+		}
+	case id := <-runs:
+		t.Errorf("the call was made again, on node %s", id)
+	}
+}

@@ -149,6 +149,71 @@ func TestAHolderThatIsCutOffStopsBeforeAnotherBegins(t *testing.T) {
 	})
 }
 
+// lateAnswers is a store that answers the first save late, after it was done, and from then on is cut off.
+type lateAnswers struct {
+	*cut
+	once sync.Once
+}
+
+func (l *lateAnswers) Save(ctx context.Context, kind, key string, state []byte, revision uint64) (uint64, error) {
+	saved, err := l.cut.Save(ctx, kind, key, state, revision)
+	l.once.Do(func() { time.Sleep(2 * time.Second); l.cutOff() })
+	return saved, err
+}
+
+// Others count its time from when the store had it, so the holder must not count from the answer.
+func TestALeaseWhoseAnswerCameLateEndsBeforeAnotherBegins(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		shared := memory.New()
+		st := &lateAnswers{cut: &cut{Store: shared}}
+		held := make(chan *lease.Lease)
+		go func() { held <- acquire(t, leases(st), "bill") }()
+		bubbletest.Wait()
+		got := make(chan *lease.Lease)
+		go func() { got <- acquire(t, leases(shared), "bill") }()
+		first := <-held
+		other := <-got
+		if first.Valid() {
+			t.Error("two hold it")
+		}
+		st.restore()
+		release(t, other)
+		release(t, first)
+	})
+}
+
+// slowLoad is a store whose first look takes two seconds, and sees what is there at their end.
+type slowLoad struct {
+	store.Store
+	once sync.Once
+}
+
+func (s *slowLoad) Load(ctx context.Context, kind, key string) (store.Entry, error) {
+	s.once.Do(func() { time.Sleep(2 * time.Second) })
+	return s.Store.Load(ctx, kind, key)
+}
+
+// What it saw may have been written just before the answer, so the time of the holder counts from there.
+func TestALookThatTookLongDoesNotShortenTheTimeOfTheHolder(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		shared := memory.New()
+		st := &cut{Store: shared}
+		held := acquire(t, leases(st), "bill") // and renewed after 1 s and 2 s
+		time.Sleep(500 * time.Millisecond)
+		got := make(chan *lease.Lease)
+		go func() { got <- acquire(t, leases(&slowLoad{Store: shared}), "bill") }()
+		time.Sleep(1700 * time.Millisecond)
+		st.cutOff()
+		other := <-got
+		if held.Valid() {
+			t.Error("two hold it")
+		}
+		st.restore()
+		release(t, other)
+		release(t, held)
+	})
+}
+
 // lossy answers the first n saves with an unknown outcome, after having done them or not.
 type lossy struct {
 	store.Store

@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -195,6 +196,34 @@ func TestAServiceThatDependsOnOneThatRunsElsewhereStarts(t *testing.T) {
 		var r running
 		sabirtest.Start(t, leases(memory.New()).Option(), sabir.Serve(sabir.NewService("orders", sabir.DependsOn(sabir.ServiceName("mailer"))), r.mailer()))
 	})
+}
+
+func TestTheLeaseIsHeldUntilTheServiceHasStopped(t *testing.T) {
+	st := memory.New()
+	held, entered, goOn := make(chan bool, 1), make(chan struct{}), make(chan struct{})
+	s := sabir.NewService("mailer", sabir.Once(), sabir.OnStop(func(ctx context.Context) error {
+		close(entered)
+		<-goOn
+		_, ok, err := leases(st).Holder(ctx, "service mailer")
+		held <- ok && err == nil
+		return nil
+	}))
+	where.Handle(s, func(ctx context.Context, _ sabir.Empty) (ran, error) { return ran{}, nil })
+	nodes := sabirtest.Cluster(t, []sabir.NodeOption{leases(st).Option(), sabir.Serve(s)})
+	ask(t, nodes[0])
+	removed := make(chan error)
+	go func() { removed <- nodes[0].Remove(context.Background(), s) }()
+	<-entered
+	for range 1000 { // where the lease is given back too early, that takes no time
+		runtime.Gosched()
+	}
+	close(goOn)
+	if !<-held {
+		t.Error("the lease was free while the service was still stopping")
+	}
+	if err := <-removed; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestAServiceThatRunsOnceIsRemovedAndAdded(t *testing.T) {

@@ -315,6 +315,67 @@ func TestBreakerAbandonsATrialThatNeverReturns(t *testing.T) {
 	})
 }
 
+// The failure of a probe that was abandoned says how the service was before the probe that is under way now.
+func TestBreakerHeedsNoAbandonedProbeWhileAnotherIsUnderWay(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		answers := make(chan chan error, 2)
+		failing := true
+		r := newRig(t, func(context.Context, none) (int, error) {
+			if failing {
+				return 0, errBroken
+			}
+			answer := make(chan error)
+			answers <- answer
+			return 1, <-answer
+		}, sabir.Use(policy.Breaker{OpenFor: time.Second}))
+		for range 20 {
+			r.call(t.Context())
+		}
+		failing = false
+		var wg sync.WaitGroup
+		for range 2 {
+			time.Sleep(time.Second)
+			wg.Go(func() { r.call(context.Background()) })
+			bubbletest.Wait()
+		}
+		old, now := <-answers, <-answers
+		old <- errBroken
+		bubbletest.Wait()
+		now <- nil
+		wg.Wait()
+		wg.Go(func() {
+			if _, err := r.call(context.Background()); err != nil {
+				t.Errorf("after a probe that went well: %v", err)
+			}
+		})
+		(<-answers) <- nil
+		wg.Wait()
+	})
+}
+
+// A probe that is refused for overload shows nothing, and gives its place to the next one.
+func TestBreakerTriesAgainAtOnceAfterAProbeThatShowedNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		p := newPatient(t, policy.Breaker{OpenFor: time.Second})
+		p.meets(20, errBroken)
+		time.Sleep(time.Second)
+		p.meets(1, sabir.ErrTooManyCalls)
+		if err := p.meets(1, nil); err != nil || p.state() != policy.Closed {
+			t.Errorf("the next probe got %v, and the breaker is %v", err, p.state())
+		}
+	})
+}
+
+// What counts neither way must not make a service look well whose other calls all fail.
+func TestCallsThatCountNeitherWayDoNotKeepABreakerClosed(t *testing.T) {
+	p := newPatient(t, policy.Breaker{MinCalls: 10, FailureRatio: 0.5})
+	p.meets(30, sabir.ErrTooManyCalls)
+	p.meets(10, errBroken)
+	if p.state() != policy.Open {
+		t.Errorf("after 10 failures and nothing else that counts it is %v", p.state())
+	}
+}
+
 func TestBreakerRefusesOptionsOutOfRange(t *testing.T) {
 	for name, p := range map[string]sabir.Wrapper{
 		"FailureRatio is 2": policy.Breaker{FailureRatio: 2},

@@ -82,7 +82,7 @@ func TestRetryRepeats(t *testing.T) {
 		{"chosen codes too", errBroken, policy.Retry{Codes: []sabir.Code{sabir.CodeInternal}}, nil, 3},
 		{"as long as MaxElapsed allows", errBusy, policy.Retry{Attempts: 10, Jitter: policy.NoJitter, FirstPause: time.Second, MaxPause: time.Second, MaxElapsed: 2500 * time.Millisecond}, nil, 3},
 		{"an error that names a time within the longest pause", errBusy.WithData(policy.RetryAfter{Seconds: 1.5}), policy.Retry{}, nil, 3},
-		{"no error that names a later time", errBusy.WithData(policy.RetryAfter{Seconds: 60}), policy.Retry{}, nil, 1},
+		{"no error that names a later time", errBusy.WithData(policy.RetryAfter{Seconds: 60}), policy.Retry{MaxElapsed: time.Hour}, nil, 1},
 		{"nothing that names a later time on another node", errBusy.WithData(map[string]any{"retryAfter": 60.0}), policy.Retry{}, nil, 1},
 		{"errors with other data", errBusy.WithData([]string{"a"}), policy.Retry{}, nil, 3},
 	}

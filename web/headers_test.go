@@ -137,3 +137,13 @@ func TestMetadataComesThroughHeadersAsItWas(t *testing.T) {
 		}
 	}
 }
+
+// Anybody could say that the own call goes before all others.
+func TestACallerOverHTTPCannotMakeItsCallCritical(t *testing.T) {
+	_, base := startShop(t)
+	for said, want := range map[string]string{"critical": "", "sheddable": "sheddable", "Critical": "", "": ""} {
+		if reply, _ := who(t, base, "X-Meta-Sabir-Priority: "+said); reply.Metadata["sabir-priority"] != want {
+			t.Errorf("of %q the handler sees %q", said, reply.Metadata["sabir-priority"])
+		}
+	}
+}

@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -240,5 +241,65 @@ func BenchmarkEnterAndLeave(b *testing.B) {
 	for b.Loop() {
 		c.Enter(context.Background(), Normal, 0)
 		c.Leave()
+	}
+}
+
+// The grant and the end of the caller's patience come in one moment: whichever is seen, no place is lost.
+func TestAPlaceThatIsGrantedToACallerWhoHasJustGoneIsGivenBack(t *testing.T) {
+	for range 2000 {
+		c := withLimit(t, 1)
+		c.Ask(&Ticket{}, Normal)
+		ctx, cancel := context.WithCancel(t.Context())
+		entered := make(chan bool)
+		go func() { entered <- c.Enter(ctx, Normal, 0) }()
+		for c.waiting.Load() == 0 {
+			runtime.Gosched()
+		}
+		c.mu.Lock() // so that the grant, which is under way then, waits for nothing but the caller
+		cancel()
+		c.mu.Unlock()
+		c.Done()
+		if <-entered {
+			c.Leave()
+		}
+		if running, _, waiting := c.Load(); running != 0 || waiting != 0 {
+			t.Fatalf("%d places are taken, and %d wait", running, waiting)
+		}
+	}
+}
+
+func TestACriticalRequestIsNotRefusedForTheLengthOfTheQueue(t *testing.T) {
+	c := withLimit(t, 1)
+	c.Ask(&Ticket{}, Normal)
+	c.rate.Store(math.Float64bits(1)) // a second for each
+	c.came.Add(100)
+	if c.Enter(t.Context(), Normal, time.Second) {
+		t.Fatal("a normal request was not refused behind a hundred")
+	}
+	entered := make(chan bool)
+	go func() { entered <- c.Enter(t.Context(), Critical, time.Minute) }()
+	for c.waiting.Load() == 0 {
+		select {
+		case <-entered:
+			t.Fatal("it was refused at once")
+		default:
+			runtime.Gosched()
+		}
+	}
+	c.Done()
+	if !<-entered {
+		t.Error("it was not served")
+	}
+	c.Leave()
+}
+
+func TestTheClassOfACallGoesByItsPriorityAndThenByWhatWasDoneForItBefore(t *testing.T) {
+	for i, c := range []struct {
+		priority string
+		level    int
+	}{{CriticalValue, 0}, {"", 1}, {"", 0}, {SheddableValue, 3}} {
+		if got := ClassOf(c.priority, c.level); got != Class(i) {
+			t.Errorf("%q at level %d is of class %d, want %d", c.priority, c.level, got, i)
+		}
 	}
 }

@@ -186,3 +186,18 @@ func TestADifferenceHasTheDecisions(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// Nobody says twice that a node is drained: it is for as long as nobody ends it, over a weekend too.
+func TestADecisionThatHoldsIsNotForgottenAfterADay(t *testing.T) {
+	made := time.Now()
+	known, _ := (*Decisions)(nil).With(made, Decision{Drain: "a", Version: uint64(made.UnixNano()), By: "x"})
+	later := made.Add(100 * keepEnded)
+	known, _ = known.With(later, Decision{Drain: "b", Version: uint64(later.UnixNano()), By: "x"})
+	if !known.Drained("a") || !known.Drained("b") {
+		t.Errorf("after %v there are %+v", 100*keepEnded, known.All())
+	}
+	fresh, _ := (*Decisions)(nil).With(later, known.All()...) // a node that comes later
+	if !fresh.Drained("a") {
+		t.Error("a node that comes later does not learn of it")
+	}
+}

@@ -227,7 +227,7 @@ func TestNeverMoreThanTheShareOfTheNodesIsLeftOut(t *testing.T) {
 		nodes int
 		share float64
 		want  int
-	}{{2, 0, 1}, {3, 0, 1}, {4, 0, 2}, {10, 0, 5}, {10, 0.25, 2}, {10, 0.05, 0}, {3, 0.99, 2}} {
+	}{{2, 0, 1}, {3, 0, 1}, {4, 0, 2}, {10, 0, 5}, {10, 0.25, 2}, {10, 0.05, 0}, {3, 0.99, 2}, {3, 1, 2}, {2, 1, 1}} {
 		t.Run(fmt.Sprintf("%d nodes, %v", test.nodes, test.share), func(t *testing.T) {
 			bubbletest.Run(t, func(t *testing.T) {
 				c := newCluster(test.nodes, outlier.Settings{MaxShare: test.share})
@@ -367,6 +367,31 @@ func TestNodesComeBackWhenTooManyWouldBeLeftOut(t *testing.T) {
 		}
 		c.group.Follow(c.nodes[:3]) // of three one may be
 		c.want(t, "node-1: failures one after the other")
+	})
+}
+
+// Else one failure, of a node that came back by a trial which went well, would leave it out again.
+func TestANodeThatIsBackBeginsWithoutItsOldFailures(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		c := newCluster(3, outlier.Settings{})
+		c.call(0, 5, outlier.Failure)
+		time.Sleep(2 * time.Second)
+		bubbletest.Wait()
+		c.nodes[0].Claim()
+		c.nodes[0].EndTrial(outlier.Success, time.Millisecond)
+		c.call(0, 1, outlier.Failure)
+		c.want(t)
+	})
+}
+
+func TestANodeThatHasGoneIsReportedToBeLeftOutNoMore(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		c := newCluster(3, outlier.Settings{})
+		c.call(0, 5, outlier.Failure)
+		c.group.Follow(c.nodes[1:])
+		if last := c.changes[len(c.changes)-1]; last.Node != "node-0" || last.Reason != "" {
+			t.Errorf("the last change is %+v", last)
+		}
 	})
 }
 
