@@ -2,7 +2,9 @@ package sabir_test
 
 import (
 	"errors"
+	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sabir-go/sabir"
@@ -34,5 +36,37 @@ func TestZoneLabelsAndSeedsAreAllThatANodeThatRunsTakesOfJoin(t *testing.T) {
 func TestANodeInNoClusterHasNoPlaceInIt(t *testing.T) {
 	if err := sabir.NewNode().SetJoin(cluster.Zone("north")); !errors.Is(err, sabir.ErrNodeState) {
 		t.Error(err)
+	}
+}
+
+// lineWatch is a log that tells when it has a line with some text.
+type lineWatch struct {
+	mu    sync.Mutex
+	text  strings.Builder
+	until string
+	came  chan struct{}
+}
+
+func (w *lineWatch) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if before := w.text.String(); !strings.Contains(before, w.until) && strings.Contains(before+string(line), w.until) {
+		close(w.came)
+	}
+	return w.text.Write(line)
+}
+
+func TestASeedThatDoesNotAnswerIsLoggedOnce(t *testing.T) {
+	w := &lineWatch{until: "a seed cannot be reached", came: make(chan struct{})}
+	node := sabir.NewNode(sabir.Logger(slog.New(slog.NewTextHandler(w, nil))), sabir.Join("tcp://127.0.0.1:0", cluster.Seeds("tcp://127.0.0.1:1")))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer node.Stop(t.Context())
+	<-w.came
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if got := strings.Count(w.text.String(), "tcp://127.0.0.1:1"); got != 1 {
+		t.Errorf("the seed is in %d lines:\n%s", got, w.text.String())
 	}
 }

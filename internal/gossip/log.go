@@ -17,7 +17,8 @@ type gossipLog struct {
 	began time.Time // of this run
 }
 
-// returning is the time in which a node that was started again under its id may meet what the others say of its earlier run, which has left.
+// returning is the time in which a node that was started again under its id may meet what the others say of its earlier run: that it has left,
+// or, where it was killed, that it does not answer.
 const returning = 10 * time.Second
 
 var gossipLines = []struct {
@@ -38,8 +39,8 @@ func (g gossipLog) Write(line []byte) (int, error) {
 	if _, after, found := bytes.Cut(text, []byte("memberlist: ")); found {
 		text = after
 	}
-	if bytes.Contains(text, []byte("Refuting a dead message")) && time.Since(g.began) < returning {
-		g.log.Debug("the others know of this node's earlier run, which has left", "detail", string(text))
+	if bytes.Contains(text, []byte("Refuting a ")) && time.Since(g.began) < returning {
+		g.log.Debug("the others know of this node's earlier run, which has ended", "detail", string(text))
 		return len(line), nil
 	}
 	for _, l := range gossipLines {

@@ -34,19 +34,24 @@ func TestLinesOfGossipGetTheLevelTheyDeserve(t *testing.T) {
 	}
 }
 
-func TestANodeThatIsBackUnderItsIDIsNotSaidToHaveBeenRemoved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		lines := log.New(gossipLog{slog.New(slog.NewTextHandler(&out, nil)), time.Now()}, "", 0)
-		time.Sleep(returning - 1)
-		lines.Print("[WARN] memberlist: Refuting a dead message (from: b)")
-		if out.Len() > 0 {
-			t.Errorf("of its earlier run: %s", &out)
-		}
-		time.Sleep(1)
-		lines.Print("[WARN] memberlist: Refuting a dead message (from: b)")
-		if !strings.Contains(out.String(), "removed this node") {
-			t.Errorf("of this run: %q", &out)
-		}
-	})
+func TestANodeThatIsBackUnderItsIDIsNotSaidToHaveBeenSuspectedOrRemoved(t *testing.T) {
+	for line, want := range map[string]string{
+		"[WARN] memberlist: Refuting a dead message (from: b)":    "removed this node",
+		"[WARN] memberlist: Refuting a suspect message (from: b)": "suspected this one",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var out bytes.Buffer
+			lines := log.New(gossipLog{slog.New(slog.NewTextHandler(&out, nil)), time.Now()}, "", 0)
+			time.Sleep(returning - 1)
+			lines.Print(line)
+			if out.Len() > 0 {
+				t.Errorf("of its earlier run: %s", &out)
+			}
+			time.Sleep(1)
+			lines.Print(line)
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("of this run: %q", &out)
+			}
+		})
+	}
 }

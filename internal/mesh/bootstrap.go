@@ -133,7 +133,7 @@ func (m *Mesh) bootstrap(ctx context.Context) error {
 		if unreached == nil {
 			unreached = fmt.Errorf("no node answers at %s: %w", seed, err)
 		}
-		if !m.config.ClientOnly {
+		if !m.config.ClientOnly && m.gossip == nil { // gossip tries it again, and logs that
 			m.log.Info("seed not reached", "node", m.config.Node, "seed", seed, "error", err)
 		}
 	}
