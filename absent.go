@@ -217,7 +217,7 @@ func serviceOf(action string) string { return action[:max(0, strings.LastIndexBy
 // absence is the error of a call of the action while no node offers it.
 func (a *remoteAction) absence(o *callOptions) *Error {
 	n, name := a.op.node, a.action.Name
-	e := &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Message: "no node offers " + name}
+	e := &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Message: "no node offers " + name, cause: membership.ErrNotOffered}
 	if lost := a.lost.Load(); lost != nil && n.table.Load().absent[name] == a {
 		e.Message += "; " + lost.node + " did until " + ago(time.Since(lost.at))
 		return e

@@ -27,7 +27,8 @@ import (
 // Failures are errors of the codes Unknown, Internal, Unavailable, DeadlineExceeded and DataLoss: the service, or
 // something it needs, failed. Errors that a caller brought upon itself, such as InvalidArgument and NotFound, show that the
 // service works and count as successes. Canceled, the caller's doing, and ResourceExhausted count neither way: a bulkhead or
-// rate limit further in already rejects calls, and rejecting all of them as well would make it worse.
+// rate limit further in already rejects calls, and rejecting all of them as well would make it worse. Neither does a call that went nowhere,
+// since no node offers the action now: its callers get sabir.ErrServiceUnavailable, which says so.
 //
 // A handler that hangs reports no error, so put a [Timeout] inside the breaker, after it in the list.
 //

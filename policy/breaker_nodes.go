@@ -2,12 +2,14 @@ package policy
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 // circuits is the breakers of an action of other nodes: one for each of them, made by the first call that goes there. That of "" is
@@ -38,8 +40,12 @@ func (s *circuits) call(ctx context.Context, r *sabir.Request) error {
 	return err
 }
 
-// count counts an attempt for the node that it went to.
+// count counts an attempt for the node that it went to. One that went nowhere, since no node offers the action, shows nothing of any
+// node and took no time: a breaker that opened for it would only hide from callers what is wrong.
 func (s *circuits) count(r *sabir.Request, err error) {
+	if err != nil && errors.Is(err, membership.ErrNotOffered) {
+		return
+	}
 	c := s.of(r.Node())
 	switch {
 	case BreakerState(c.state.Load()) != Closed: // begun before it opened, or sent there because there is no other

@@ -19,6 +19,7 @@ import (
 // nodes is some nodes that offer svc.it, and one that calls it through policies.
 type nodes struct {
 	caller *sabir.Node
+	nodes  []*sabir.Node
 	serve  sync.Map // by node: what its handler does, func(context.Context) (string, error)
 	runs   atomic.Int64
 }
@@ -36,7 +37,7 @@ func startNodes(t *testing.T, ids []string, policies ...sabir.Wrapper) *nodes {
 			}
 			return id, nil
 		}, sabir.Idempotent())
-		start(t, sabir.NodeID(id), sabir.Serve(s), sabir.Join(at))
+		n.nodes = append(n.nodes, start(t, sabir.NodeID(id), sabir.Serve(s), sabir.Join(at)))
 	}
 	n.caller = start(t, sabir.NodeID("caller"), sabir.Join(at, cluster.Outlier{Off: true}), sabir.Use(policies...))
 	for changed := n.caller.Changed(); ; changed = n.caller.Changed() {
@@ -265,5 +266,24 @@ func TestHedgeAndRetryRefuseOptionsOutOfRange(t *testing.T) {
 	node := start(t, sabir.WithUpstream(elsewhere(func(context.Context, *sabir.Request) error { return nil })), sabir.Use(policy.Hedge{After: -1}))
 	if _, err := callElsewhere[int](t, node, 1); codeOf(err) != sabir.CodeInvalidArgument || !strings.Contains(err.Error(), "After is -1ns") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestABreakerDoesNotHideThatNoNodeOffersTheAction(t *testing.T) {
+	var states policy.BreakerStates
+	n := startNodes(t, []string{"a", "b"}, policy.Breaker{MinCalls: 2, OpenFor: time.Hour, States: &states})
+	for _, one := range n.nodes {
+		stop(t, one)
+	}
+	for changed := n.caller.Changed(); n.caller.Action("svc.it") != nil; changed = n.caller.Changed() {
+		<-changed
+	}
+	for range 10 {
+		if _, err := n.call(t.Context()); !errors.Is(err, sabir.ErrServiceUnavailable) || !strings.Contains(err.Error(), "no node offers svc.it") {
+			t.Fatal(err)
+		}
+	}
+	if s, _ := states.Of("svc.it"); s != policy.Closed {
+		t.Errorf("the breaker of calls that reach no node is %v", s)
 	}
 }

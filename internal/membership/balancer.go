@@ -1,5 +1,10 @@
 package membership
 
+import "errors"
+
+// ErrNotOffered is the cause of the error of a call that no node could get, since none offers its action: there is nothing to pick from.
+var ErrNotOffered = errors.New("no node offers it")
+
 // Balancer picks which candidate gets a call. Make one for each action: its state is that action's.
 //
 // Pick's among is never empty and has no nil; the balancer neither keeps nor changes it. Calls with the same key belong on
