@@ -80,7 +80,11 @@ func badInput(n *Node, what string, err error) *Error {
 	}
 	e := &Error{Code: CodeInvalidArgument, Name: nameBadInput, Node: n.id, cause: err, Message: what + " cannot be read: " + err.Error()}
 	if bad, ok := errors.AsType[*codecError](err); ok && bad.Pointer != "" {
-		e.Data = map[string]any{"pointer": bad.Pointer, "want": bad.Want}
+		place := map[string]any{"pointer": bad.Pointer}
+		if bad.Want != "" { // else the message tells what is wrong there
+			place["want"] = bad.Want
+		}
+		e.Data = place
 	}
 	return e
 }
