@@ -17,7 +17,7 @@ import (
 	"github.com/sabir-go/sabir/introspect"
 )
 
-// WithGateway gives the node a gateway; make is called when the node starts.
+// WithGateway gives the node a gateway; make is called when the node starts, before it joins its cluster.
 func WithGateway(make func(*Node) (gateway.Gateway, error)) NodeOption {
 	return nodeOption(func(n *Node) { n.attached = append(n.attached, make) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -257,5 +258,18 @@ func BenchmarkACallFromOutside(b *testing.B) {
 		if out, err = double.ServeJSON(in, out[:0], body); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestAGatewayThatCannotBeMadeIsReportedBeforeTheNodeJoins(t *testing.T) {
+	var lines strings.Builder
+	tooShort := errors.New("the secret is too short")
+	node := sabir.NewNode(sabir.Logger(slog.New(slog.NewTextHandler(&lines, nil))), sabir.Join("tcp://127.0.0.1:0"),
+		sabir.WithGateway(func(*sabir.Node) (gateway.Gateway, error) { return nil, tooShort }))
+	if err := node.Start(t.Context()); !errors.Is(err, tooShort) {
+		t.Error(err)
+	}
+	if strings.Contains(lines.String(), "joined") {
+		t.Errorf("the node was a member meanwhile:\n%s", &lines)
 	}
 }

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/sabir-go/sabir/gateway"
 )
 
 // Run starts the node, waits until the context ends or the process gets a signal to stop (SIGINT, SIGTERM), and stops it
@@ -83,6 +81,9 @@ func (n *Node) startAll(ctx context.Context) error {
 	if err := n.startExtensions(ctx); err != nil {
 		return err
 	}
+	if err := n.makeGateways(ctx); err != nil {
+		return err
+	}
 	if err := n.join(ctx); err != nil {
 		return err
 	}
@@ -97,19 +98,31 @@ func (n *Node) startAll(ctx context.Context) error {
 	return n.openGateways(ctx)
 }
 
+// makeGateways makes what will let calls in from outside. That is before the node joins: one with settings that are wrong is no member of its
+// cluster for a moment, with services that others begin to call.
+func (n *Node) makeGateways(ctx context.Context) error {
+	for _, attach := range n.attached {
+		begin := func(context.Context) error {
+			g, err := attach(n)
+			n.prepared = append(n.prepared, g)
+			return err
+		}
+		if err := n.isolated("the making of a gateway", ctx, begin); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // openGateways starts what lets calls in from outside, once.
 func (n *Node) openGateways(ctx context.Context) error {
 	if n.opened {
 		return nil
 	}
 	n.opened = true
-	for _, attach := range n.attached {
-		var opened gateway.Gateway
-		begin := func(ctx context.Context) (err error) {
-			if opened, err = attach(n); err != nil {
-				return err
-			}
-			if err = opened.Start(ctx); err != nil {
+	for _, opened := range n.prepared {
+		begin := func(ctx context.Context) error {
+			if err := opened.Start(ctx); err != nil {
 				return fmt.Errorf("%s: %w", opened.Name(), err)
 			}
 			return nil

@@ -40,6 +40,7 @@ type Node struct {
 	codecs      []string // see Codecs
 	toServe     []Servable
 	attached    []func(*Node) (gateway.Gateway, error)
+	prepared    []gateway.Gateway // what attached made
 	remote      Upstream
 	extensions  extensions // see WithExtension
 	readiness   readiness  // see Ready
