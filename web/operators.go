@@ -53,6 +53,18 @@ func (s *server) isOperator(x *exchange.Exchange) bool {
 	return ok && p != nil && p.Scheme != auth.SystemScheme && p.HasAny(s.settings.operatorRoles()...)
 }
 
+// operatorCallers describes who can be an operator here. A role that nobody can have, such as that of callers on this machine where the server
+// asks for a key, is not listed among those that somebody can.
+func (s *server) operatorCallers() string {
+	able := slices.DeleteFunc(slices.Clone(s.settings.operators), func(role string) bool {
+		return role == ThisMachine && !s.onlyLocal || role == KeyHolder && s.config.Keys.None()
+	})
+	if len(able) == 0 {
+		return "nobody (operators would be: " + strings.Join(s.settings.operators, ", ") + "; but this server has none of these)"
+	}
+	return "operators: " + strings.Join(able, ", ")
+}
+
 // fromThisMachine reports whether a program of this machine sent the request by itself. A proxy on this machine connects from it
 // too, for callers elsewhere; those that are common add one of these headers.
 func fromThisMachine(x *exchange.Exchange) bool {

@@ -70,7 +70,7 @@ func (s *server) Reachable() []introspect.Reachable {
 func (s *server) reachable(method, path string, g *routeGroup, a *sabir.Action) introspect.Reachable {
 	r := introspect.Reachable{Method: method, Path: path, Action: a.Name, Forwarded: a.Remote, Callers: s.admitted(g)}
 	if isOperatorAction(a) {
-		r.Callers = "operators: " + strings.Join(s.settings.operators, ", ")
+		r.Callers = s.operatorCallers()
 		return r
 	}
 	noted, guarded, known := s.rolesOf(a)
