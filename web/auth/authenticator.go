@@ -3,12 +3,13 @@ package auth
 import (
 	"context"
 	"errors"
-	"github.com/sabir-go/sabir/internal/principal"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -65,11 +66,45 @@ func (g *gate) before(x *exchange.Exchange) error {
 	}
 	switch {
 	case x.Header.Has("Authorization"):
-		return g.refuse(x, nobody, badCredentials("nothing here reads the Authorization header that came"))
+		return g.refuse(x, nobody, badCredentials(g.unread(x)))
 	case g.optional:
 		return nil
 	}
-	return g.refuse(x, nobody, ErrNotSignedIn)
+	return g.refuse(x, nobody, sabir.NewError(ErrNotSignedIn.Code, ErrNotSignedIn.Name, ErrNotSignedIn.Message+": send "+g.wanted()))
+}
+
+// wanted names what callers can send, for those who sent nothing that is read here.
+func (g *gate) wanted() string {
+	var ways []string
+	for _, a := range g.authenticators {
+		ways = append(ways, credentialsOf(a.Scheme()))
+	}
+	return strings.Join(ways, ", or ")
+}
+
+// unread tells why nothing here reads the Authorization header of a request. It repeats nothing of the header, which may be a secret in the wrong
+// place.
+func (g *gate) unread(x *exchange.Exchange) string {
+	token := func(a Authenticator) bool { return a.Scheme().Format == "JWT" }
+	if _, bearer, _ := authorization(x, "Bearer"); bearer && slices.ContainsFunc(g.authenticators, token) {
+		return "the bearer token that came is no JSON web token: such a one has three parts with dots between them"
+	}
+	return "nothing here reads the Authorization header that came: send " + g.wanted()
+}
+
+// credentialsOf describes for a caller what a scheme has them send.
+func credentialsOf(s api.Scheme) string {
+	switch {
+	case s.Type == "http" && strings.EqualFold(s.Scheme, "basic"):
+		return `the header "Authorization: Basic <name:password in base64>"`
+	case s.Type == "http" && strings.EqualFold(s.Scheme, "bearer"):
+		return `the header "Authorization: Bearer <token>"`
+	case s.Type == "apiKey" && s.In == "cookie":
+		return "the cookie " + s.Name + " of a session"
+	case s.Type == "apiKey":
+		return "the header " + s.Name
+	}
+	return "a client certificate"
 }
 
 func admit(x *exchange.Exchange, a Authenticator, p *Principal) error {

@@ -192,3 +192,24 @@ func TestUnsoundSettingsRefuseEveryCaller(t *testing.T) {
 		t.Errorf("a filter without authenticators: %v", err)
 	}
 }
+
+func TestARefusalSaysWhatToSend(t *testing.T) {
+	tokens := auth.JWT(auth.JWTConfig{Secret: []byte("0123456789-0123456789-0123456789")})
+	passwords := auth.Basic(auth.BasicConfig{Check: func(context.Context, string, string) (*auth.Principal, error) { return nil, nil }})
+	for _, c := range []struct {
+		filter  exchange.Filter
+		headers []string
+		want    string
+	}{
+		{auth.Filter(tokens), nil, `none came with the call: send the header "Authorization: Bearer <token>"`},
+		{auth.Filter(byHeader{name: "one"}, tokens), nil, `send the header X-one, or the header "Authorization: Bearer <token>"`},
+		{auth.Filter(tokens), []string{"Authorization", "Bearer hunter2"}, "is no JSON web token: such a one has three parts"},
+		{auth.Filter(tokens, passwords), []string{"Authorization", "hunter2"}, `nothing here reads the Authorization header that came: send the header "Authorization: Bearer <token>", or`},
+		{auth.Filter(passwords), []string{"Authorization", "Bearer hunter2"}, `nothing here reads the Authorization header that came: send the header "Authorization: Basic `},
+	} {
+		err := c.filter.Before(request(c.headers...))
+		if e := sabir.AsError(err); e.Code != sabir.CodeUnauthenticated || !strings.Contains(e.Message, c.want) || strings.Contains(e.Message, "hunter2") {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}
