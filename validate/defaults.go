@@ -3,6 +3,8 @@ package validate
 import (
 	"fmt"
 	"reflect"
+	"strconv"
+	"time"
 	"unsafe"
 
 	"github.com/sabir-go/sabir/codec/json"
@@ -214,6 +216,11 @@ func defaultOf(t reflect.Type, text string) (value reflect.Value, from []byte, e
 	tries := [][]byte{[]byte(text), quoted}
 	if inner.Kind() == reflect.String {
 		tries = tries[1:]
+	}
+	if inner == reflect.TypeFor[time.Duration]() { // people write 30s; JSON has nanoseconds
+		if d, err := time.ParseDuration(text); err == nil {
+			tries = [][]byte{strconv.AppendInt(nil, int64(d), 10)}
+		}
 	}
 	for _, try := range tries {
 		read := reflect.New(t)

@@ -12,11 +12,12 @@ import (
 )
 
 type pageOf struct {
-	Size  int           `default:"20" validate:"max=100"`
-	Order string        `default:"name"`
-	Every time.Duration `default:"1000000000"`
-	Exact *bool         `default:"true"`
-	Tags  []string      `default:"[\"a\"]"`
+	Size  int            `default:"20" validate:"max=100"`
+	Order string         `default:"name"`
+	Every time.Duration  `default:"1000000000"`
+	Until *time.Duration `default:"1m30s"`
+	Exact *bool          `default:"true"`
+	Tags  []string       `default:"[\"a\"]"`
 	Inner pageFilter
 	Items []pageFilter
 	Far   *pageFilter
@@ -40,19 +41,19 @@ func setDefaults[T any](t *testing.T, value T) T {
 }
 
 func TestFieldsThatAreZeroGetTheirDefaults(t *testing.T) {
-	yes := true
+	yes, until := true, 90*time.Second
 	got := setDefaults(t, pageOf{Items: []pageFilter{{Name: "x"}, {Limit: 2}}, Far: &pageFilter{}, ByKey: map[string]pageFilter{"k": {}}, Next: &pageOf{Size: 3}})
 	full := pageFilter{Limit: 1.5}
-	want := pageOf{20, "name", time.Second, &yes, []string{"a"}, full, []pageFilter{{1.5, "x"}, {2, ""}}, &full, map[string]pageFilter{"k": full},
-		&pageOf{3, "name", time.Second, &yes, []string{"a"}, full, nil, nil, nil, nil}}
+	want := pageOf{20, "name", time.Second, &until, &yes, []string{"a"}, full, []pageFilter{{1.5, "x"}, {2, ""}}, &full, map[string]pageFilter{"k": full},
+		&pageOf{3, "name", time.Second, &until, &yes, []string{"a"}, full, nil, nil, nil, nil}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 }
 
 func TestFieldsThatAreSetKeepWhatTheyHave(t *testing.T) {
-	no := false
-	value := pageOf{Size: 1, Order: "age", Every: 1, Exact: &no, Tags: []string{}, Inner: pageFilter{Limit: 3}}
+	no, until := false, time.Duration(2)
+	value := pageOf{Size: 1, Order: "age", Every: 1, Until: &until, Exact: &no, Tags: []string{}, Inner: pageFilter{Limit: 3}}
 	if got := setDefaults(t, value); !reflect.DeepEqual(got, value) {
 		t.Errorf("got %+v", got)
 	}

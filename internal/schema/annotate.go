@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sabir-go/sabir/internal/tag"
 )
@@ -21,20 +23,31 @@ func (b *builder) annotate(s *Schema, m member) error {
 	}
 	s.WriteOnly = b.side == Input && tag.Secret(m.Tag.Get("sabir"))
 	if text, ok := m.Tag.Lookup("example"); ok {
-		example, err := parseTagValue(s, text)
+		example, err := parseTagValue(s, inNanoseconds(m.Type, text))
 		if err != nil {
 			return fmt.Errorf("example:%q: %w", text, err)
 		}
 		s.Examples = []any{example}
 	}
 	if text, ok := m.Tag.Lookup("default"); ok {
-		value, err := parseTagValue(s, text)
+		value, err := parseTagValue(s, inNanoseconds(m.Type, text))
 		if err != nil {
 			return fmt.Errorf("default:%q: %w", text, err)
 		}
 		s.Default = value
 	}
 	return nil
+}
+
+// inNanoseconds is the text of a tag in the form that values of the type have in JSON: people write a duration as 30s.
+func inNanoseconds(t reflect.Type, text string) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if d, err := time.ParseDuration(text); err == nil && t == durationType {
+		return strconv.FormatInt(int64(d), 10)
+	}
+	return text
 }
 
 // parseTagValue reads a value from a tag: a text as it is where the schema wants one, else JSON of a type that fits.

@@ -292,14 +292,15 @@ func schemas(text []byte) []byte {
 
 func TestTagsSayMoreToPeople(t *testing.T) {
 	type Form struct {
-		Name string    `json:"name" doc:"who" example:"Ada" default:"nobody" deprecated:"true"`
-		Age  int       `json:"age" example:"42" default:"0"`
-		Tags []string  `json:"tags" example:"[\"a\",\"b\"]"`
-		At   time.Time `json:"at" example:"2026-01-02T03:04:05Z"`
-		Big  uint64    `json:"big" example:"18446744073709551615"`
-		Pin  string    `json:"pin" sabir:"secret"`
-		Home Address   `json:"home" doc:"where" example:"{\"street\":\"x\"}"`
-		Work *Address  `json:"work" doc:"where too"`
+		Name string         `json:"name" doc:"who" example:"Ada" default:"nobody" deprecated:"true"`
+		Age  int            `json:"age" example:"42" default:"0"`
+		Tags []string       `json:"tags" example:"[\"a\",\"b\"]"`
+		At   time.Time      `json:"at" example:"2026-01-02T03:04:05Z"`
+		Big  uint64         `json:"big" example:"18446744073709551615"`
+		Wait *time.Duration `json:"wait" example:"1m" default:"30s"`
+		Pin  string         `json:"pin" sabir:"secret"`
+		Home Address        `json:"home" doc:"where" example:"{\"street\":\"x\"}"`
+		Work *Address       `json:"work" doc:"where too"`
 	}
 	_, set := one[Form](t, schema.Input)
 	wantJSON(t, set.Defs["Form"].Properties, `{"name":{"type":"string","description":"who","default":"nobody","examples":["Ada"],"deprecated":true},`+
@@ -307,6 +308,7 @@ func TestTagsSayMoreToPeople(t *testing.T) {
 		`"tags":{"type":"array","examples":[["a","b"]],"items":{"type":"string"}},`+
 		`"at":{"type":"string","format":"date-time","examples":["2026-01-02T03:04:05Z"]},`+
 		`"big":{"type":"integer","format":"uint64","examples":[18446744073709551615],"minimum":0},`+
+		`"wait":{"type":["integer","null"],"format":"duration-ns","default":30000000000,"examples":[60000000000]},`+
 		`"pin":{"type":"string","writeOnly":true},`+
 		`"home":{"$ref":"#/$defs/Address","description":"where","examples":[{"street":"x"}]},`+
 		`"work":{"description":"where too","anyOf":[{"$ref":"#/$defs/Address"},{"type":"null"}]}}`)
