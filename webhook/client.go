@@ -20,7 +20,8 @@ import (
 
 // Endpoint is an address to which events are sent.
 type Endpoint struct {
-	// ID tells it from other endpoints of a [Delivery]: it is kept with the events that wait, so that address and secret may change meanwhile.
+	// ID tells it from other endpoints of a [Delivery]: it is kept with the events that wait, so that address and secret may change meanwhile. Of two
+	// with one ID only the first gets events, and the log has an error.
 	ID string
 	// URL gets the events, with POST: "https://example.com/hooks".
 	URL string

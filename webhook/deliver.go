@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/sabir-go/sabir/channel"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/names"
+	"github.com/sabir-go/sabir/internal/secret"
 )
 
 // Delivery says which events [Deliver] sends, and where.
@@ -76,7 +78,13 @@ func (d *Delivery) keep(ctx context.Context, deliveries *channel.Channel[waiting
 		e.Extensions = map[string]string{"traceparent": trace}
 	}
 	var errs []error
+	known := make(map[string]bool)
 	for _, to := range endpoints {
+		if known[to.ID] { // what waits for it would be sent to the other one
+			errs = append(errs, fmt.Errorf("webhook: two endpoints of %s have the ID %q: the one at %s gets nothing; give each an ID of its own", d.Channel, to.ID, secret.Redacted(to.URL)))
+			continue
+		}
+		known[to.ID] = true
 		wants := func(pattern string) bool { return names.Match(pattern, info.Event) }
 		if to.Events != nil && !slices.ContainsFunc(to.Events, wants) {
 			continue

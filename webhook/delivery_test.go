@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -195,5 +196,31 @@ func TestAReceiverThatIsSlowOrAnswersWithoutEndIsLeft(t *testing.T) {
 	defer huge.Close()
 	if err := here.Send(t.Context(), webhook.Endpoint{ID: "x", URL: huge.URL}, e); err == nil {
 		t.Error("a head of 200 KB was read")
+	}
+}
+
+func TestEndpointsWithOneIDAreAnErrorInTheLog(t *testing.T) {
+	paths := make(chan string, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { paths <- r.URL.Path }))
+	defer server.Close()
+	hooks := sabir.NewService("hooks")
+	webhook.Deliver(hooks, webhook.Delivery{Channel: "shop.hooks", Events: []string{"orders.*"}, Client: here, Consumer: fast,
+		Endpoints: always(webhook.Endpoint{URL: server.URL + "/first"}, webhook.Endpoint{URL: server.URL + "/second"})})
+	var lines strings.Builder
+	node := sabir.NewNode(sabir.Logger(slog.New(slog.NewTextHandler(&lines, nil))), channel.Broker("mem://one-id"), sabir.Serve(hooks))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		emit(t, node, "orders.placed")
+		if path := <-paths; path != "/first" {
+			t.Errorf("%s was called", path)
+		}
+	}
+	if err := node.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if want := "/second gets nothing"; strings.Count(lines.String(), want) != 2 || len(paths) > 0 {
+		t.Errorf("%d more requests, and no %q in\n%s", len(paths), want, &lines)
 	}
 }
