@@ -124,6 +124,7 @@ func TestAWrongNameOrValueIsAnErrorThatSaysWhereAndWhatWasMeant(t *testing.T) {
 		"a flag of a secret":    {config.Config{Args: []string{"--key", "x"}}, []string{"no setting --key", "key_file"}},
 		"a level":               {config.Config{Env: []string{"SABIR_LOG_LEVEL=loud"}}, []string{"level", "debug"}},
 		"a duration":            {config.Config{Env: []string{"SABIR_STOP_TIMEOUT=10"}}, []string{"stop_timeout", "1.5s"}},
+		"a caller's token":      {config.Config{Env: []string{"SABIR_HTTP_ADDRESS=:3000", "SABIR_HTTP_KEY=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJl"}}, []string{"http.key", "the token of a caller (a JWT)"}},
 		"a number":              {config.Config{Env: []string{"SABIR_MAX_DEPTH=ten"}}, []string{"max_depth", "whole number"}},
 		"a number for text":     {config.Config{File: write(t, "h.yaml", "zone: 1.10")}, []string{"zone", "between quotes"}},
 		"a number for a key":    {config.Config{File: write(t, "i.yaml", "key: 007")}, []string{"key", "between quotes"}},

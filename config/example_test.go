@@ -15,20 +15,17 @@ import (
 )
 
 // A node whose operator decides, with a setting of the program's own.
-func ExampleLoad() {
+func ExampleLoadOrExit() {
 	users := sabir.NewService("users")
 	// doc: load
 	var own struct {
 		Currency string `json:"currency" default:"EUR" validate:"len=3" doc:"What prices are in."`
 	}
-	c, err := config.Load(config.Config{
+	c := config.LoadOrExit(config.Config{
 		Args:     os.Args[1:],
 		App:      &own,
 		Defaults: config.Settings{HTTP: config.HTTP{Address: ":3000"}},
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
 	node := sabir.NewNode(sabir.Serve(users), c.Option())
 	if err := node.Run(context.Background()); err != nil {
 		log.Fatal(err)
@@ -44,7 +41,7 @@ func ExampleLoaded_Option() {
 	}
 	// doc: code
 	ring := dashboard.Traces(4096)
-	c, err := config.Load(config.Config{
+	c := config.LoadOrExit(config.Config{
 		Args:      os.Args[1:],
 		App:       &own,
 		Telemetry: telemetry.Config{Traces: ring}, // with admin.metrics, Prometheus too
@@ -52,9 +49,6 @@ func ExampleLoaded_Option() {
 			return telemetry.Redact(ring.LogHandler(h), "password", "token")
 		},
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
 	node := sabir.NewNode(sabir.Serve(users, ring.Service()),
 		c.Option(web.Auth(auth.JWT(auth.JWTConfig{Secret: own.JWT.Bytes()})), dashboard.At("/dashboard")))
 	// end

@@ -1,9 +1,6 @@
 // Package config lets operators decide what a node does: by flags, the environment, a file, and last what the code says.
 //
-//	c, err := config.Load(config.Config{Args: os.Args[1:]})
-//	if err != nil {
-//		log.Fatal(err)
-//	}
+//	c := config.LoadOrExit(config.Config{Args: os.Args[1:]})
 //	node := sabir.NewNode(sabir.Serve(users), c.Option())
 //
 // [Settings] lists what there is. A setting http.address is the flag --http.address, the variable SABIR_HTTP_ADDRESS, and the entry
@@ -214,6 +211,14 @@ func (s *Settings) faults() (errs []error) {
 			errs = append(errs, fmt.Errorf("%s: %q is not host:port, such as :3000 or 0.0.0.0:3000", name, address))
 		}
 	}
+	for _, one := range []struct {
+		name string
+		key  Secret
+	}{{"http.key", s.HTTP.Key}, {"admin.key", s.Admin.Key}} {
+		if slices.ContainsFunc(split(one.key), isToken) {
+			errs = append(errs, fmt.Errorf("%s: that is the token of a caller (a JWT), and not a key: the command line takes one from SABIR_HTTP_KEY, where this program looks for its own key", one.name))
+		}
+	}
 	links := s.links()
 	for _, name := range slices.Sorted(maps.Keys(links)) {
 		if address := links[name]; !strings.Contains(address, "://") {
@@ -232,6 +237,9 @@ func (s *Settings) faults() (errs []error) {
 	}
 	return errs
 }
+
+// isToken reports whether a key has the form of a JSON web token, whose first part is an object in base64.
+func isToken(key string) bool { return strings.HasPrefix(key, "eyJ") && strings.Count(key, ".") == 2 }
 
 // links lists the addresses of nodes, by the names of their settings.
 func (s *Settings) links() map[string]string {
@@ -360,7 +368,7 @@ type help struct{ settings []leaf }
 
 func (h help) Error() string {
 	var text strings.Builder
-	text.WriteString("flags: these are the flags; the variable SABIR_HTTP_ADDRESS stands for --http.address, and so on\n")
+	text.WriteString("these are the flags; the variable SABIR_HTTP_ADDRESS stands for --http.address, and so on\n")
 	for _, one := range h.settings {
 		name, doc := one.path, one.field.Tag.Get("doc")
 		if one.secret {
