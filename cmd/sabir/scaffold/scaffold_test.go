@@ -165,3 +165,28 @@ func TestWhatIsWrittenIsFormatted(t *testing.T) {
 		}
 	}
 }
+
+func TestTheReadmeNamesTheFilesOfTheDeployment(t *testing.T) {
+	for _, deploy := range []bool{true, false} {
+		p := Plan{Name: "shop", Module: "example.com/shop", Deploy: deploy}
+		contents, err := p.render()
+		if err != nil {
+			t.Fatal(err)
+		}
+		readme := ""
+		for _, one := range contents {
+			if one.name == "README.md" {
+				readme = string(one.text)
+			}
+		}
+		for _, file := range (Plan{Name: "shop", Deploy: true}).deployment() {
+			name := file.name
+			if folder := "deploy/kubernetes/"; strings.HasPrefix(name, folder) {
+				name = folder // as a whole
+			}
+			if strings.Contains(readme, "`"+name+"`") != deploy {
+				t.Errorf("with deploy %v, %s is in the README: %v", deploy, name, !deploy)
+			}
+		}
+	}
+}
