@@ -72,7 +72,8 @@ func TestListsOfACluster(t *testing.T) {
 		"nodes":     {[]string{"nodes"}, []string{"NODE ", "ZONE", "RTT", "demo-1  running", "mail, orders, users", " µs"}, "cli-"},
 		"services":  {[]string{"services"}, []string{"users     demo-2, demo-3", "order.created, order.rejected"}, "$node"},
 		"actions":   {[]string{"actions", "users"}, []string{"users.get ", "demo-2, demo-3", "shop.GetUser"}, "orders.create"},
-		"all":       {[]string{"actions", "--all"}, []string{"$node.info", everyNode}, "cli-"},
+		"all":       {[]string{"actions", "--all"}, []string{"$node.info", everyNode, "$telemetry.stats", "$channels.list", "demo-1, demo-2, demo-3"}, "cli-"},
+		"all of it": {[]string{"services", "--all"}, []string{"$node ", everyNode, "$telemetry  demo-1, demo-2, demo-3", "users  "}, "cli-"},
 		"no action": {[]string{"actions", "nothing"}, []string{"no action is called like that"}, "ACTION"},
 	} {
 		t.Run(name, func(t *testing.T) {

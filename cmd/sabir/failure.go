@@ -62,7 +62,7 @@ func (c *cli) explain(e *sabir.Error) {
 	if data := dataOf(e, fields); data != "" {
 		fmt.Fprintln(c.stderr, "  data:", printable(data))
 	}
-	if hint := hintFor(e); hint != "" {
+	if hint := c.hintFor(e); hint != "" {
 		fmt.Fprintln(c.stderr, "  try:", hint)
 	}
 }
@@ -120,7 +120,7 @@ func dataOf(e *sabir.Error, fields validate.Errors) string {
 }
 
 // hintFor returns advice on an error, or "" where there is none.
-func hintFor(e *sabir.Error) string {
+func (c *cli) hintFor(e *sabir.Error) string {
 	if a, ok := errors.AsType[advice](e); ok {
 		return a.do
 	}
@@ -129,8 +129,12 @@ func hintFor(e *sabir.Error) string {
 		return `start one with "sabir demo", or give another address with --url or SABIR_URL`
 	case errors.Is(e, sabir.ErrActionNotFound):
 		return `"sabir actions" lists what the node offers`
+	case e.Code == sabir.CodeUnauthenticated && c.joined():
+		return "over links the command line calls as nobody: call over HTTP, with --url, and give your token in the environment variable SABIR_HTTP_KEY"
 	case e.Code == sabir.CodeUnauthenticated:
-		return "give the node's key in the environment variable SABIR_HTTP_KEY, or with --key; where it wants tokens, ask through the cluster, with --join"
+		return "give the node's key, or your token where it wants tokens, in the environment variable SABIR_HTTP_KEY; or ask through the cluster, with --join, as nobody. sabir gen takes other credentials with --header"
+	case errors.Is(e, sabir.ErrBadInput):
+		return `name=text is always a text, name:=JSON a number, true, a list or an object: "sabir actions" has the types that actions take`
 	case errors.Is(e, sabir.ErrLinkLost) && !e.Retryable:
 		return "see whether it was done before you call again: the node may have done it"
 	case errors.Is(e, sabir.ErrDeadlineExceeded):

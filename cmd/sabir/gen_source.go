@@ -69,19 +69,20 @@ func readDescription(r io.Reader, name string) (a api.API, err error) {
 	}
 	var other struct {
 		OpenAPI string           `json:"openapi"`
+		Swagger string           `json:"swagger"` // OpenAPI before version 3
 		Actions *json.RawMessage `json:"actions"`
 	}
-	err = json.Unmarshal(text, &other)
-	if err == nil {
-		err = json.Unmarshal(text, &a)
-	}
-	switch {
-	case err != nil:
+	if err := json.Unmarshal(text, &other); err != nil {
 		return a, usagef("%s has no description of an API: %v", name, err)
-	case other.OpenAPI != "":
-		return a, usagef("%s is an OpenAPI document; want the node's own description, which is at /$api", name)
+	}
+	switch { // what the document is, before its members are read: other kinds have some of the same names
+	case other.OpenAPI != "" || other.Swagger != "":
+		return a, usagef("%s is an OpenAPI document; want the node's own description, which is at /$api, and which sabir gen api writes", name)
 	case other.Actions == nil:
-		return a, usagef(`%s has no description of an API: it has no "actions"; a node gives one at /$api`, name)
+		return a, usagef(`%s has no description of an API: it has no "actions"; a node gives one at /$api, and sabir gen api writes it`, name)
+	}
+	if err := json.Unmarshal(text, &a); err != nil {
+		return a, usagef("%s has no description of an API: %v", name, err)
 	}
 	return a, nil
 }

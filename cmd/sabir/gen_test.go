@@ -198,6 +198,8 @@ func TestWhatCannotBeGeneratedSaysWhy(t *testing.T) {
 		"no JSON":              {[]string{"gen", "ts", written(t, "{")}, exitUsage, "has no description of an API"},
 		"another JSON":         {[]string{"gen", "ts", written(t, "{}")}, exitUsage, `it has no "actions"`},
 		"an OpenAPI document":  {[]string{"gen", "ts", written(t, `{"openapi":"3.1.0"}`)}, exitUsage, "is an OpenAPI document"},
+		"one that is compared": {[]string{"gen", "diff", written(t, `{"openapi":"3.1.0","schemas":[],"actions":{},"title":7}`)}, exitUsage, "is an OpenAPI document"},
+		"one of version 2":     {[]string{"gen", "diff", written(t, `{"swagger":"2.0","info":{}}`)}, exitUsage, "is an OpenAPI document"},
 		"no node":              {[]string{"gen", "ts", nowhere}, exitFailed, "no node answers at " + nowhere},
 		"another server":       {[]string{"gen", "ts", elsewhere.URL}, exitFailed, "404"},
 		"none to compare":      {[]string{"gen", "diff"}, exitUsage, "diff needs the old and the new description"},

@@ -23,7 +23,8 @@ func (c *cli) actionsCommand() *cobra.Command {
 		Short:   "List the actions that can be called",
 		Long: `Lists the actions of a running node or of a cluster with their Go types and the
 nodes that offer them: what can be called. Use it to find an action's name and
-input. A pattern is a part of the name, or a whole name with * for anything.
+input. With --all it asks each node of a cluster for those of the runtime's own too,
+such as $channels.list. A pattern is a part of the name, or a whole name with * for anything.
 With --http it lists what a node answers over HTTP, and to whom; of a cluster each
 node that serves HTTP.`,
 		Example: `  sabir actions
@@ -40,7 +41,7 @@ node that serves HTTP.`,
 			if http {
 				return c.showReachable(command.Context(), matches, all)
 			}
-			list, err := c.listActions(command.Context())
+			list, err := c.listActions(command.Context(), all)
 			if err != nil {
 				return err
 			}
@@ -49,13 +50,13 @@ node that serves HTTP.`,
 			return nil
 		},
 	}
-	command.Flags().BoolVar(&all, "all", false, "list the node's own actions too")
+	command.Flags().BoolVar(&all, "all", false, "list the runtime's own actions too")
 	command.Flags().BoolVar(&http, "http", false, "list what is reachable over HTTP, and by whom")
 	return command
 }
 
-// listActions lists actions with all nodes that offer them, the asked one included.
-func (c *cli) listActions(ctx context.Context) ([]introspect.Action, error) {
+// listActions lists actions with all nodes that offer them, the asked one included; with all, the runtime's own of each node too.
+func (c *cli) listActions(ctx context.Context, all bool) ([]introspect.Action, error) {
 	to, err := c.open(ctx)
 	if err != nil {
 		return nil, err
@@ -78,7 +79,27 @@ func (c *cli) listActions(ctx context.Context) ([]introspect.Action, error) {
 	for i := range list {
 		list[i].Nodes = offer[list[i].Name]
 	}
-	return list, nil
+	if _, joined := to.(*clusterClient); !all || !joined {
+		return list, nil
+	}
+	// Nodes do not announce the runtime's own services, so each is asked for those that it has.
+	list = slices.DeleteFunc(list, func(a introspect.Action) bool { return hidden(a.Service, false) })
+	at := make(map[string]int)
+	err = eachNode(ctx, c, to, "$node.actions", func(node string, found []introspect.Action) {
+		for _, a := range found {
+			if !hidden(a.Service, false) {
+				continue
+			}
+			i, known := at[a.Name]
+			if !known {
+				i = len(list)
+				at[a.Name], a.Nodes, list = i, nil, append(list, a)
+			}
+			list[i].Nodes = append(list[i].Nodes, node)
+		}
+	})
+	slices.SortStableFunc(list, func(a, b introspect.Action) int { return strings.Compare(a.Name, b.Name) })
+	return list, err
 }
 
 func actionRow(a introspect.Action) []string {
@@ -90,14 +111,17 @@ func actionRow(a introspect.Action) []string {
 		what = string(a.Visibility) + ": " + what
 	}
 	nodes := orDash(a.Nodes)
-	if hidden(a.Service, false) {
+	if a.Service == nodeService {
 		nodes = everyNode
 	}
 	return []string{a.Name, a.In, a.Out, nodes, what}
 }
 
-// everyNode stands for the nodes of the runtime's own services.
-const everyNode = "every one"
+// everyNode stands for the nodes of the service that every one has.
+const (
+	everyNode   = "every one"
+	nodeService = "$node"
+)
 
 // serviceOnNodes is a service with the nodes that run it.
 type serviceOnNodes struct {
@@ -128,13 +152,32 @@ it to see whether all that should run does, and how often.`,
 			if err != nil {
 				return err
 			}
+			if _, joined := to.(*clusterClient); all && joined {
+				if list, err = c.withOwnServices(command.Context(), to, list); err != nil {
+					return err
+				}
+			}
 			list = slices.DeleteFunc(list, func(s introspect.Service) bool { return hidden(s.Name, all) })
 			show(c, byName(list), []string{"SERVICE", "NODES", "ACTIONS", "LISTENS TO", "NEEDS", "WHAT"}, serviceRow, "no service runs")
 			return nil
 		},
 	}
-	command.Flags().BoolVar(&all, "all", false, "list the node's own service too")
+	command.Flags().BoolVar(&all, "all", false, "list the runtime's own services too")
 	return command
+}
+
+// withOwnServices is the list with the runtime's own services of each node, which nodes do not announce.
+func (c *cli) withOwnServices(ctx context.Context, to target, list []introspect.Service) ([]introspect.Service, error) {
+	list = slices.DeleteFunc(list, func(s introspect.Service) bool { return hidden(s.Name, false) })
+	err := eachNode(ctx, c, to, "$node.services", func(node string, found []introspect.Service) {
+		for _, s := range found {
+			if hidden(s.Name, false) && s.Node == node {
+				list = append(list, s)
+			}
+		}
+	})
+	slices.SortStableFunc(list, func(a, b introspect.Service) int { return strings.Compare(a.Name, b.Name) })
+	return list, err
 }
 
 // byName puts together what is one service on several nodes. The list is sorted by name.
@@ -151,7 +194,7 @@ func byName(list []introspect.Service) (services []serviceOnNodes) {
 
 func serviceRow(s serviceOnNodes) []string {
 	nodes := orDash(s.Nodes)
-	if hidden(s.Name, false) {
+	if s.Name == nodeService {
 		nodes = everyNode
 	}
 	return []string{s.Name, nodes, strconv.Itoa(len(s.Actions)), orDash(s.Events), orDash(s.Needs), s.Description}

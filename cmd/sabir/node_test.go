@@ -10,6 +10,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web"
+	"github.com/sabir-go/sabir/web/auth"
 )
 
 func TestCallPrintsTheAnswerForPeopleAndForPrograms(t *testing.T) {
@@ -49,7 +50,8 @@ func TestWhyACallFailed(t *testing.T) {
 			"error: the input of orders.create is not valid\n", "  lines[0].quantity:  quantity must be 1 or greater  (rule gte=1, given 0)\n"}},
 		"no such action": {[]string{"call", "user.get"}, []string{
 			"error: the node offers no action user.get; did you mean users.get", `"sabir actions"`}},
-		"a type": {[]string{"call", "users.get", "id:=7"}, []string{"BadInput", "/id"}},
+		"a type":                  {[]string{"call", "users.get", "id:=7"}, []string{"BadInput", "/id", "try: name=text is always a text, name:=JSON"}},
+		"a type that is measured": {[]string{"bench", "users.get", "id:=7"}, []string{"BadInput", "/id", "try: name=text is always a text, name:=JSON"}},
 		"the service's own error": {[]string{"call", "users.get", "id=u-99"}, []string{
 			"error: no such user\n", "UserNotFound (NotFound)", `data: {"id":"u-99"}`}},
 		"a panic":    {[]string{"call", "orders.crash"}, []string{"Panic (Internal)"}},
@@ -121,6 +123,17 @@ func TestANodeWithAKeyIsCalledWithIt(t *testing.T) {
 		if got := sabirRun(t, "nodes"); got.code != exitOK {
 			t.Errorf("with SABIR_HTTP_KEY: %+v", got)
 		}
+	}
+}
+
+func TestWhoCallsAsNobodyIsToldHowToCallAsSomebody(t *testing.T) {
+	address := freePort(t)
+	s := sabir.NewService("safe", sabir.Use(auth.Require()))
+	sabir.Handle(s, "open", func(context.Context, sabir.Empty) (int, error) { return 1, nil })
+	startMember(t, "a", address, s)
+	got := sabirRun(t, "call", "safe.open", "--join", address)
+	if got.code != exitFailed || !strings.Contains(got.errOut, "NotSignedIn") || !strings.Contains(got.errOut, "call over HTTP, with --url, and give your token") {
+		t.Errorf("%+v", got)
 	}
 }
 

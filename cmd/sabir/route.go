@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/membership"
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -51,7 +53,8 @@ func (c *cli) routeSetCommand() *cobra.Command {
 
 The rest goes to the other version, or to the other nodes; of several versions to the
 one that the name stands for without those that have a share. So set the share of a
-new version before it starts. A share that nobody offers goes to the rest. Calls with
+new version before it starts. A share that nobody offers goes to the rest; a note on
+stderr says so, and names like yours where no action has that one. Calls with
 a key (sabir.ByKey) stay on their side. Attempts after a failed one go elsewhere.
 Calls that stay on the caller's node, because it offers the action, are not shared
 out among nodes.`,
@@ -156,10 +159,54 @@ func (c *cli) askRoute(ctx context.Context, in introspect.Route, what string) (l
 			if err != nil {
 				return nil, err
 			}
+			for _, note := range withoutEffect(to.node, in) {
+				fmt.Fprintln(c.stderr, "note:", printable(note))
+			}
 			return list, json.Unmarshal(answer, &list)
 		}
 	}
 	return nil, failf("the cluster at %s has no node that could be asked", to.address)
+}
+
+// withoutEffect tells what of a setting takes nothing now. That is no mistake where a new version or node is yet to come, but is one where a
+// name was misspelt.
+func withoutEffect(n *sabir.Node, in introspect.Route) (notes []string) {
+	if len(in.Shares) == 0 {
+		return nil
+	}
+	versions, known, taken := make(map[int]bool), []string{}, false
+	for _, a := range n.Actions() {
+		name := a.Name
+		if a.Version > 0 {
+			_, name, _ = strings.Cut(name, ".") // calls of names without a version are shared out too
+		}
+		if hidden(a.Service, false) {
+			continue
+		}
+		known = append(known, name)
+		if names.Match(in.Name, name) || names.Match(in.Name, a.Name) {
+			taken, versions[a.Version] = true, true
+		}
+	}
+	if !taken {
+		note := "no node offers an action called " + in.Name + " now"
+		slices.Sort(known)
+		if near := names.Nearest(in.Name, slices.Compact(known)); near != nil {
+			note += "; did you mean " + strings.Join(near, ", ") + "?"
+		}
+		return []string{note}
+	}
+	nodes := slices.DeleteFunc(n.Nodes(), func(one introspect.Node) bool { return one.ClientOnly })
+	for _, one := range in.Shares {
+		share := membership.Share(one)
+		takes := func(node introspect.Node) bool {
+			return share.Takes(&membership.Candidate{ID: node.ID, Place: membership.Place{Labels: node.Labels}})
+		}
+		if v := share.Version(); v > 0 && !versions[v] || v == 0 && !slices.ContainsFunc(nodes, takes) {
+			notes = append(notes, "nothing that is there now is "+share.To+": its share goes to the rest until something is")
+		}
+	}
+	return notes
 }
 
 // parseShare reads "v2=5%", "track=canary=10%" or "node=node-3=20%".

@@ -54,3 +54,24 @@ func TestWhatRouteCannotReadIsAMistakeOfUse(t *testing.T) {
 		}
 	}
 }
+
+func TestASharingOutThatTakesNothingIsNoted(t *testing.T) {
+	address := freePort(t)
+	s := sabir.NewService("users")
+	sabir.Handle(s, "get", func(context.Context, sabir.Empty) (int, error) { return 1, nil })
+	startMember(t, "a", address, s)
+	for want, args := range map[string][]string{
+		"note: no node offers an action called users.gett now; did you mean users.get?": {"users.gett", "v2=5%"},
+		"note: no node offers an action called order.* now\n":                           {"order.*", "v2=5%"},
+		"note: nothing that is there now is v2: its share goes to the rest":             {"users.get", "v2=5%"},
+		"note: nothing that is there now is node=aa: its share goes to the rest":        {"users.*", "node=aa=5%"},
+	} {
+		got := sabirRun(t, append([]string{"route", "set", "--join", address}, args...)...)
+		if got.code != exitOK || !strings.Contains(got.out, args[0]) || !strings.Contains(got.errOut, want) {
+			t.Errorf("%+v, want %q", got, want)
+		}
+	}
+	if got := sabirRun(t, "route", "set", "users.get", "node=a=5%", "--join", address); got.code != exitOK || got.errOut != "" {
+		t.Errorf("%+v", got)
+	}
+}

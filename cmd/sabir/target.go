@@ -48,6 +48,12 @@ func (c *cli) joins() (bool, error) {
 	return os.Getenv("SABIR_JOIN") != "", nil
 }
 
+// joined is joins for what has been asked already.
+func (c *cli) joined() bool {
+	joined, err := c.joins()
+	return joined && err == nil
+}
+
 // openJoined is open for what only a cluster can do.
 func (c *cli) openJoined(ctx context.Context, what string, more ...sabir.NodeOption) (*clusterClient, error) {
 	joined, err := c.joins()
