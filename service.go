@@ -83,13 +83,15 @@ func Preferred() ServiceOption {
 	return serviceOptionOnce("Preferred", option.Caller(), func(s *Service) { s.preferred = true })
 }
 
-// OnStart adds a hook that runs before the first action can be called; an error stops the start. Hooks run in order.
+// OnStart adds a hook that runs before the first action can be called; an error stops the start. Hooks run in order. A hook
+// that has not returned one second after its context ended, which is that of [Node.Start] or [Node.Add], is left behind: the start has failed then.
 func OnStart(hook func(context.Context) error) ServiceOption {
 	return serviceOption(func(s *Service) { s.onStart = append(s.onStart, hook) })
 }
 
 // OnStop adds a hook that runs after the last call has ended: it may close what the actions use. Hooks run in reverse
-// order, all of them whatever the others return.
+// order, all of them whatever the others return; one that has not returned one second after its context ended, which is that of
+// [Node.Stop] or [Node.Remove], is left behind.
 func OnStop(hook func(context.Context) error) ServiceOption {
 	return serviceOption(func(s *Service) { s.onStop = append(s.onStop, hook) })
 }
