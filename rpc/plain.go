@@ -16,7 +16,7 @@ import (
 )
 
 // Most calls of gRPC have one short message, which is not compressed, and come whole. These are served here, without connect's handler, whose
-// layers for all protocols took a third of a call's time. A call that turns out to be another one goes to connect with all that was read of it, so that what is
+// layers for all protocols took a fifth of a call's time and a third of its allocations. A call that turns out to be another one goes to connect with all that was read of it, so that what is
 // wrong with it is said in one place.
 
 const (
