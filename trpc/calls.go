@@ -62,7 +62,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request) (*calls, *shape) {
 	}
 	paths := strings.SplitN(path, ",", maxBatch+1)
 	if len(paths) > maxBatch {
-		return nil, failure(http.StatusBadRequest, "InputTooLarge", "a batch has at most "+strconv.Itoa(maxBatch)+" calls")
+		return nil, failure(http.StatusBadRequest, "InputTooLarge", "a batch has at most "+strconv.Itoa(maxBatch)+" calls: give the client's link maxItems: "+strconv.Itoa(maxBatch))
 	}
 	var inputs map[string]json.RawMessage
 	if len(input) > 0 {
