@@ -52,26 +52,32 @@ func WaitForNodeByDefault(d time.Duration) NodeOption {
 
 // rememberAbsent adds to a table, which replaces old, the actions that old had from nodes that have gone. What a node that is still
 // there has withdrawn, by Node.Remove, is not remembered.
-func (n *Node) rememberAbsent(t, old *routingTable) {
+func (n *Node) rememberAbsent(t, old *routingTable, others map[string]provider) {
 	if n.forgetting != nil {
 		n.forgetting.Stop()
 	}
-	now, others := time.Now(), n.otherNodes()
+	now := time.Now()
 	t.absent = make(map[string]*remoteAction)
 	for name, a := range old.absent {
-		if t.remoteActions[name] == nil && t.localActions[name] == nil && now.Sub(a.lost.Load().at) < absentFor {
+		if !t.offers(name) && now.Sub(a.lost.Load().at) < absentFor {
 			t.absent[name] = a
 		}
 	}
-	for name, a := range old.remoteActions {
-		if t.remoteActions[name] != nil || t.localActions[name] != nil || n.remote != nil {
+	for full, s := range old.remote {
+		if t.remote[full] == s || n.remote != nil {
 			continue
 		}
-		node := lostNode(a, others, old.view, t.view)
-		a.providers.Store(&providers{})
-		if node != "" {
-			a.lost.Store(&loss{node, now})
-			t.absent[name] = a
+		for _, a := range s.actions {
+			name := a.action.Name
+			if t.offers(name) {
+				continue
+			}
+			node := lostNode(a, others, old.view, t.view)
+			a.providers.Store(&providers{})
+			if node != "" {
+				a.lost.Store(&loss{node, now})
+				t.absent[name] = a
+			}
 		}
 	}
 	if len(t.absent) == 0 {
@@ -86,10 +92,15 @@ func (n *Node) rememberAbsent(t, old *routingTable) {
 		t.actions[name] = a
 	}
 	for short, a := range t.absentDefaults() {
-		if t.actions[short] == nil {
+		if t.find(short) == nil {
 			t.actions[short] = a
 		}
 	}
+}
+
+// offers reports whether a node offers the action of that full name.
+func (t *routingTable) offers(full string) bool {
+	return t.localActions[full] != nil || t.fullRemote(full) != nil
 }
 
 // lostNode is the node that offered the action in the old view and has gone in the new one; "" where all are still there.
@@ -297,7 +308,7 @@ func (a *remoteAction) offered(o *callOptions) endpoint {
 		}
 		return a
 	}
-	e := usual(t.actions[a.action.Name])
+	e := usual(t.find(a.action.Name))
 	if other, isRemote := e.(*remoteAction); e == nil || isRemote && len(other.providers.Load().nodes) == 0 {
 		return nil
 	}

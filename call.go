@@ -45,7 +45,8 @@ func Call[Out, In any](ctx context.Context, from Caller, action string, in In, o
 		var none Out
 		return none, errNoNode(from, action)
 	}
-	e := n.table.Load().actions[action]
+	t := n.table.Load()
+	e := t.actions[action]
 	h, ok := e.(*handler[In, Out])
 	if ok && len(options) == 0 {
 		return h.call(ctx, in)
@@ -53,6 +54,9 @@ func Call[Out, In any](ctx context.Context, from Caller, action string, in In, o
 	o := gather(options)
 	if ok && o.anyNode() {
 		return h.callWith(ctx, in, o)
+	}
+	if e == nil {
+		e = t.find(action)
 	}
 	e, err := n.endpointFor(e, action, &o)
 	if a, isRemote := e.(*remoteAction); isRemote && err == nil {
@@ -105,7 +109,7 @@ func CallJSON(ctx context.Context, from Caller, action string, in []byte, option
 		return nil, errNoNode(from, action)
 	}
 	o := gather(options)
-	e, err := n.endpointFor(n.table.Load().actions[action], action, &o)
+	e, err := n.endpointFor(n.table.Load().find(action), action, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -425,7 +429,7 @@ func bindingOf[In, Out any](n *Node, action string) *binding[In, Out] {
 		}
 	}
 	b := &binding[In, Out]{node: n, action: action}
-	b.follow(n.table.Load().actions[action])
+	b.follow(n.table.Load().find(action))
 	weakly := weak.Make(b) // so that programs that bind names as they come do not fill the node
 	if n.bindings[key] == nil {
 		n.boundServices[serviceOf(action)]++

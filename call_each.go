@@ -160,7 +160,7 @@ func (c *Contract[In, Out]) each(from Caller, o callOptions) (*gathering, error)
 func (n *Node) each(name string, o callOptions) (*gathering, error) {
 	g := &gathering{action: name, quorum: int(o.quorum)}
 	t := n.table.Load()
-	e := t.actions[name]
+	e := t.find(name)
 	switch {
 	case o.twice != "":
 		return nil, o.errTwice(name)
@@ -209,7 +209,7 @@ func (n *Node) offering(t *routingTable, full string) (list []string) {
 
 // versionsOf lists the full names of the action in all versions of its service.
 func (t *routingTable) versionsOf(a *Action) (list []string) {
-	for name, e := range t.actions {
+	for name, e := range t.all {
 		if other := e.info(); other.Name == name && other.unversioned() == a.unversioned() && t.absent[name] != e {
 			list = append(list, name)
 		}

@@ -70,7 +70,7 @@ func (n *Node) dependenciesOf(ctx context.Context, s *Service, offers map[offere
 	}
 	t := n.table.Load()
 	for _, c := range s.contracts {
-		e := t.actions[c.action]
+		e := t.find(c.action)
 		switch {
 		case e != nil && t.absent[e.info().Name] != e:
 			for _, by := range offersOf(e) {

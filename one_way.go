@@ -38,7 +38,7 @@ func sendOneWay(ctx context.Context, from Caller, name string, o callOptions, ca
 	if n == nil {
 		return errNoNode(from, name)
 	}
-	if _, err := n.endpointFor(n.table.Load().actions[name], name, &o); err != nil {
+	if _, err := n.endpointFor(n.table.Load().find(name), name, &o); err != nil {
 		return err
 	}
 	if err := n.takeOneWay(ctx, name); err != nil {

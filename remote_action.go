@@ -1,12 +1,10 @@
 package sabir
 
 import (
-	"cmp"
 	"context"
 	stdjson "encoding/json"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -15,7 +13,6 @@ import (
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/outlier"
 	"github.com/sabir-go/sabir/internal/wire"
-	"github.com/sabir-go/sabir/introspect"
 )
 
 // remoteAction is an action of other nodes, as this node calls it: the endpoint of a name that no service here offers, or
@@ -255,74 +252,6 @@ func (f *remoteRequest[In, Out]) adopt(fork *Request) {
 // drop gives up a fork that nothing uses any more.
 func (f *remoteRequest[In, Out]) drop(fork *Request) {
 	f.remoteCaller.putRequest(fork.typed.(*remoteRequest[In, Out]))
-}
-
-// addRemoteActions adds the actions of other nodes to a table that has this node's own: as entries of their own, or beside this
-// node's where local calls are shared out too.
-func (n *Node) addRemoteActions(t *routingTable, defaults map[string]version, old *routingTable) {
-	if t.view == nil {
-		return
-	}
-	others := n.otherNodes()
-	for _, node := range t.view.Nodes() {
-		if _, there := others[node]; !there {
-			continue // it has just gone: the next view is without it
-		}
-		services := t.view.Services(node)
-		for i := range services {
-			s := &services[i]
-			if strings.HasPrefix(s.Name, "$") || s.Unlisted {
-				continue // every node has its own, or it is a client-only node's
-			}
-			v := version{full: fullServiceName(s.Name, s.Version), number: s.Version, preferred: s.Preferred}
-			offers := make([]string, 0, len(s.Actions))
-			for _, offered := range s.Actions {
-				if !strings.HasPrefix(offered.Name, v.full+".") || names.Fault(offered.Name) != "" {
-					continue // not what a node of this kind sends
-				}
-				if t.remoteActions[offered.Name] == nil {
-					n.addRemoteAction(t, others, s, &offered, cmp.Or(old.remoteActions[offered.Name], old.absent[offered.Name]))
-				}
-				offers = append(offers, offered.Name)
-			}
-			v.actions = [][]string{offers}
-			t.services[v.full] = true
-			chooseDefault(defaults, s.Name, v)
-		}
-	}
-}
-
-// addRemoteAction adds one action, which one of the other nodes offers at least.
-func (n *Node) addRemoteAction(t *routingTable, others map[string]provider, s *membership.Service, offered *membership.Action, known *remoteAction) {
-	own := t.localActions[offered.Name]
-	if own != nil && (!n.shares || own.info().Stream) {
-		return
-	}
-	var space [8]provider
-	nodes := space[:0]
-	for _, offer := range t.view.Action(offered.Name) {
-		if p, there := others[offer.Node]; there {
-			nodes = append(nodes, p)
-		}
-	}
-	if own != nil {
-		nodes = append(nodes, provider{id: n.id, candidate: n.ownCandidate()})
-	}
-	a := known
-	if a == nil || !a.describes(s, offered) {
-		visibility := introspect.Visibility(offered.Visibility)
-		a = n.newRemoteAction(&Action{Name: offered.Name, Service: fullServiceName(s.Name, s.Version), Short: strings.TrimPrefix(offered.Name, fullServiceName(s.Name, s.Version)+"."),
-			Version: s.Version, Description: offered.Description,
-			NodeOnly: visibility == introspect.NodeOnly, ClusterOnly: visibility != introspect.NodeOnly && visibility != introspect.Public, Inline: offered.Inline, Stream: offered.Stream, Shape: introspect.Shape(offered.Shape),
-			Idempotent: offered.Idempotent, Codecs: offered.Codecs, Routes: parseRoutes(offered.Routes), Statuses: statusesOf(offered.Statuses), Remote: true, remoteOut: offered.Out})
-		a.in, a.out, a.routes, a.visibility, a.preferred = offered.In, offered.Out, string(offered.Routes), offered.Visibility, s.Preferred
-	}
-	if before := a.providers.Load(); !before.are(nodes, own) {
-		nodes = slices.Clone(nodes)
-		a.follow(nodes, before)
-		a.providers.Store(newProviders(nodes, own))
-	}
-	t.remoteActions[offered.Name], t.actions[offered.Name] = a, a
 }
 
 // describes reports whether the description that a node sent is the one that is known.

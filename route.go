@@ -80,7 +80,7 @@ func (n *Node) splitNames(t *routingTable) {
 		return
 	}
 	offered := make(map[string][]offeredVersion) // by name without version
-	for name, e := range t.actions {
+	for name, e := range t.all {
 		a := e.info()
 		if a.Name != name {
 			continue

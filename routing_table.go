@@ -19,13 +19,14 @@ import (
 // routingTable maps all names that can be called from a node at one moment. Its maps never change: they are replaced as a
 // whole when services come and go, here or on other nodes, so a call reads them without a lock.
 type routingTable struct {
-	actions       map[string]endpoint      // by every name that calls of this node can use
-	localActions  map[string]local         // this node's own, by every name that calls of other nodes can use
-	services      map[string]bool          // every name a service can be reached by
-	byFull        map[string]*published    // this node's services
-	remoteActions map[string]*remoteAction // by full name: what other nodes offer
-	absent        map[string]*remoteAction // by full name: what they offered lately, see absent.go
-	view          *membership.View
+	actions      map[string]endpoint       // by every name that calls of this node can use, but for those of remote; find knows both
+	localActions map[string]local          // this node's own, by every name that calls of other nodes can use
+	services     map[string]bool           // every name a service can be reached by
+	byFull       map[string]*published     // this node's services
+	remote       map[string]*remoteService // by full name: what other nodes offer
+	defaults     map[string]string         // by name without version: the full name of the service that it stands for
+	absent       map[string]*remoteAction  // by full name: what they offered lately, see absent.go
+	view         *membership.View
 }
 
 // published is a service that calls can reach, under its full name.
@@ -172,7 +173,7 @@ func (n *Node) rebuildTables() {
 func (n *Node) setTable(next *routingTable) {
 	for key, held := range n.bindings {
 		if b := held(); b != nil {
-			b.follow(next.actions[key.action])
+			b.follow(next.find(key.action))
 		}
 	}
 	n.table.Store(next)
@@ -185,7 +186,6 @@ type version struct {
 	full      string
 	number    int
 	preferred bool
-	actions   [][]string // full names, a list for each node that has the version
 }
 
 // newTable works out which names reach what. The caller holds tableLock.
@@ -194,60 +194,72 @@ func (n *Node) newTable(all map[string]*published, view *membership.View, old *r
 	for _, p := range all {
 		own += len(p.endpoints)
 	}
-	t := &routingTable{actions: make(map[string]endpoint, own+len(old.remoteActions)), localActions: make(map[string]local, own),
-		services: make(map[string]bool, len(old.services)), byFull: all, remoteActions: make(map[string]*remoteAction, len(old.remoteActions)), view: view}
+	t := &routingTable{actions: make(map[string]endpoint, own), localActions: make(map[string]local, own), services: make(map[string]bool, len(old.services)),
+		byFull: all, remote: make(map[string]*remoteService, len(old.remote)), defaults: make(map[string]string), view: view}
 	localDefaults := make(map[string]version) // by service name: what a name without version reaches on this node
 	for full, p := range all {
-		v := version{full: full, number: p.service.version, preferred: p.service.preferred}
-		actions := make([]string, 0, len(p.endpoints))
 		for _, e := range p.endpoints {
 			name := e.info().Name
 			t.actions[name], t.localActions[name] = e, e
-			actions = append(actions, name)
 		}
-		v.actions = [][]string{actions}
 		t.services[full] = true
-		chooseDefault(localDefaults, p.service.name, v)
+		chooseDefault(localDefaults, p.service.name, version{full: full, number: p.service.version, preferred: p.service.preferred})
 	}
 	defaults := maps.Clone(localDefaults) // and in the whole cluster
-	n.addRemoteActions(t, defaults, old)
+	others := n.otherNodes()
+	n.addRemoteActions(t, defaults, old, others)
 	for name, v := range localDefaults {
 		if name == v.full {
 			continue // there already
 		}
-		for _, full := range v.actions[0] {
+		for _, e := range all[v.full].endpoints {
+			full := e.info().Name
 			if short := name + full[len(v.full):]; t.localActions[short] == nil {
 				t.localActions[short] = t.localActions[full]
 			}
 		}
+	}
+	for full, p := range all {
+		t.addShared(full, p)
 	}
 	for name, v := range defaults {
 		t.services[name] = true
 		if name == v.full {
 			continue // there already
 		}
-		for _, actions := range v.actions {
-			for _, full := range actions {
-				if short := name + full[len(v.full):]; t.actions[short] == nil {
+		t.defaults[name] = v.full
+		if p := all[v.full]; p != nil {
+			for _, e := range p.endpoints {
+				full := e.info().Name
+				if short := name + full[len(v.full):]; t.find(short) == nil {
 					t.actions[short] = t.actions[full]
 				}
 			}
 		}
 	}
-	n.rememberAbsent(t, old)
+	n.rememberAbsent(t, old, others)
 	n.splitNames(t)
 	return t
 }
 
+// addShared has the calls of a service of this node go to other nodes too, where they offer the same and calls are shared.
+func (t *routingTable) addShared(full string, p *published) {
+	s := t.remote[full]
+	if s == nil {
+		return
+	}
+	for _, e := range p.endpoints {
+		name := e.info().Name
+		if a := s.actions[name[len(full)+1:]]; a != nil {
+			t.actions[name] = a
+		}
+	}
+}
+
 // chooseDefault lets v stand for the names of its service without a version, if it goes before the one that does so far.
 func chooseDefault(defaults map[string]version, service string, v version) {
-	old, taken := defaults[service]
-	switch {
-	case !taken || preferredOver(v, old):
+	if old, taken := defaults[service]; !taken || preferredOver(v, old) {
 		defaults[service] = v
-	case old.full == v.full: // the same version on several nodes
-		old.actions = append(old.actions, v.actions...) // no other version has this list: that of a node's own has no space left
-		defaults[service] = old
 	}
 }
 
@@ -344,7 +356,7 @@ func (n *Node) Actions() []*Action {
 		}
 	}
 	for name, a := range t.remoteActions {
-		if t.localActions[name] == nil {
+		if t.localActions[name] == nil && t.fullRemote(name) == a {
 			list = append(list, a.action)
 		}
 	}
@@ -356,7 +368,7 @@ func (n *Node) Actions() []*Action {
 // now, see [Node.Absent].
 func (n *Node) Action(name string) *Action {
 	t := n.table.Load()
-	e := t.actions[name]
+	e := t.find(name)
 	if e == nil || t.absent[e.info().Name] == e {
 		return nil
 	}
@@ -366,13 +378,13 @@ func (n *Node) Action(name string) *Action {
 // Nearest returns up to three names of actions that resemble a name which reaches none, the likeliest first, for error
 // messages. It takes only actions that keep accepts: a gateway hides those that its callers may not know of.
 func (n *Node) Nearest(name string, keep func(*Action) bool) []string {
-	actions := n.table.Load().actions
 	var list []string
-	for _, known := range slices.Sorted(maps.Keys(actions)) {
-		if keep(actions[known].info()) {
+	for known, e := range n.table.Load().all {
+		if keep(e.info()) {
 			list = append(list, known)
 		}
 	}
+	slices.Sort(list)
 	return names.Nearest(name, list)
 }
 
@@ -388,6 +400,10 @@ func (n *Node) namesForOthers() (names []string) {
 }
 
 // actionNames lists every name that reaches an action, sorted.
-func (n *Node) actionNames() []string {
-	return slices.Sorted(maps.Keys(n.table.Load().actions))
+func (n *Node) actionNames() (list []string) {
+	for name := range n.table.Load().all {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
 }

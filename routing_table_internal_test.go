@@ -50,7 +50,7 @@ type early struct {
 func (f *early) follow(e endpoint) {
 	if e != nil {
 		f.handed++
-		f.late = f.late || f.node.table.Load().actions[f.action] != nil
+		f.late = f.late || f.node.table.Load().find(f.action) != nil
 	}
 }
 

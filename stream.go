@@ -91,7 +91,7 @@ func OpenStream[In, Out any](ctx context.Context, from Caller, action string, op
 		return nil, errNoNode(from, action)
 	}
 	o := gather(options)
-	e := n.table.Load().actions[action]
+	e := n.table.Load().find(action)
 	if e == nil && o.anyNode() && n.remote != nil {
 		return nil, &Error{Code: CodeInvalidArgument, Name: nameNoStream, Node: n.id, Message: "no stream here is called " + action + ", and streams do not go over a Remote"}
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,6 +38,7 @@ func (r *Registry) Set(c Catalog) (changed bool) {
 	if old != nil && old.Instance == c.Instance && old.Version >= c.Version {
 		return false
 	}
+	c.Services = view.sharing(c.Node, c.Services)
 	r.view.Store(view.With(c.Node, &c))
 	return true
 }
@@ -58,7 +60,13 @@ func (r *Registry) Remove(node string) (changed bool) {
 type View struct {
 	nodes    []string // sorted
 	catalogs map[string]*Catalog
-	actions  map[string][]Offer // by full name
+	services map[string][]ServiceOffer // by full name, then by node: a list is replaced when one of its nodes comes, changes or goes
+}
+
+// ServiceOffer is a service that a node offers. What is the same on many nodes is kept once: their offers have the same pointer.
+type ServiceOffer struct {
+	Node    string
+	Service *Service
 }
 
 // Offer is an action that a node offers.
@@ -90,46 +98,62 @@ func (v *View) Waiting(node string) []Waiting {
 	return nil
 }
 
+// Offers has the nodes that offer each service, by the service's full name, and for each by node. A list whose services and nodes stay
+// is the same one in the next view.
+func (v *View) Offers() map[string][]ServiceOffer { return v.services }
+
 // Action lists the nodes that offer an action, given its full name, by node; nil for none.
-func (v *View) Action(full string) []Offer { return v.actions[full] }
+func (v *View) Action(full string) (offers []Offer) {
+	for i := len(full) - 1; i >= 0; i-- {
+		if full[i] != '.' {
+			continue
+		}
+		for _, o := range v.services[full[:i]] {
+			if a := o.Service.action(full); a != nil {
+				offers = append(offers, Offer{o.Node, o.Service, a})
+			}
+		}
+	}
+	sort.SliceStable(offers, func(i, j int) bool { return offers[i].Node < offers[j].Node }) // slices.SortFunc takes 20 KB of the program for each struct
+	return offers
+}
 
 // Actions lists the full names of all actions, sorted.
-func (v *View) Actions() []string { return slices.Sorted(maps.Keys(v.actions)) }
-
-// With is the view with one node's catalog changed; nil removes the node. Only the actions of services that
-// came, changed or went are touched, so a change costs as much as they have, and a copy of the map of names.
-func (v *View) With(node string, c *Catalog) *View {
-	next := &View{catalogs: maps.Clone(v.catalogs), actions: maps.Clone(v.actions)}
-	if next.catalogs == nil {
-		next.catalogs, next.actions = make(map[string]*Catalog), make(map[string][]Offer)
+func (v *View) Actions() []string {
+	found := make(map[string]bool)
+	for full, offers := range v.services {
+		for i, o := range offers {
+			if i > 0 && o.Service == offers[i-1].Service {
+				continue
+			}
+			for j := range o.Service.Actions {
+				if name := o.Service.Actions[j].Name; strings.HasPrefix(name, full+".") {
+					found[name] = true
+				}
+			}
+		}
 	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// With is the view with one node's catalog changed; nil removes the node. A change costs as much as the services that came, changed or
+// went, and a copy of the names of nodes and services.
+func (v *View) With(node string, c *Catalog) *View {
+	next := v.clone(1)
 	stay := make(map[ServiceKey]*Service)
 	if old := next.catalogs[node]; old != nil {
 		if c != nil {
 			stay = c.unchanged(old)
 		}
 		for i := range old.Services {
-			s := &old.Services[i]
-			if stay[s.key()] != nil {
-				continue
-			}
-			for _, a := range s.Actions {
-				next.withdraw(a.Name, node)
+			if s := &old.Services[i]; stay[s.key()] == nil {
+				next.withdraw(s.FullName(), node, s.key())
 			}
 		}
 		delete(next.catalogs, node)
 	}
 	if c != nil {
-		next.catalogs[node] = c
-		for i := range c.Services {
-			if stay[c.Services[i].key()] != nil {
-				continue
-			}
-			s := c.Services[i] // a copy, so that one service that stays does not hold on to the lists of all that went
-			for j := range s.Actions {
-				next.offer(s.Actions[j].Name, Offer{node, &s, &s.Actions[j]})
-			}
-		}
+		next.add(node, c, stay, make(map[string]bool))
 	}
 	next.nodes = slices.Sorted(maps.Keys(next.catalogs))
 	return next
@@ -137,31 +161,80 @@ func (v *View) With(node string, c *Catalog) *View {
 
 // WithMore is the view with further nodes, none of which it has. It takes hardly longer for a thousand than [View.With] for one.
 func (v *View) WithMore(catalogs map[string]*Catalog) *View {
-	next := &View{catalogs: maps.Clone(v.catalogs), actions: maps.Clone(v.actions)}
-	if next.catalogs == nil {
-		next.catalogs, next.actions = make(map[string]*Catalog), make(map[string][]Offer)
-	}
-	touched := make(map[string]bool)
+	next, fresh := v.clone(len(catalogs)), make(map[string]bool)
 	for node, c := range catalogs {
-		next.catalogs[node] = c
-		for i := range c.Services {
-			s := c.Services[i]
-			for j := range s.Actions {
-				name := s.Actions[j].Name
-				if !touched[name] {
-					touched[name] = true
-					next.actions[name] = slices.Clone(next.actions[name]) // the old view still has the old slice
-				}
-				next.actions[name] = append(next.actions[name], Offer{node, &s, &s.Actions[j]})
-			}
-		}
-	}
-	for name := range touched {
-		offers := next.actions[name]
-		sort.Slice(offers, func(i, j int) bool { return offers[i].Node < offers[j].Node }) // slices.SortFunc takes 20 KB of the program for each struct
+		next.add(node, c, nil, fresh)
 	}
 	next.nodes = slices.Sorted(maps.Keys(next.catalogs))
 	return next
+}
+
+// clone is a copy of the view, whose lists of offers are those of v.
+func (v *View) clone(more int) *View {
+	next := &View{catalogs: make(map[string]*Catalog, len(v.catalogs)+more), services: make(map[string][]ServiceOffer, len(v.services)+more)}
+	maps.Copy(next.catalogs, v.catalogs)
+	maps.Copy(next.services, v.services)
+	return next
+}
+
+// add adds what a node offers, but for the services that it has offered before and that stay as they are. fresh has the services whose
+// lists are of this view alone, so that they may be changed.
+func (v *View) add(node string, c *Catalog, stay map[ServiceKey]*Service, fresh map[string]bool) {
+	v.catalogs[node] = c
+	for i := range c.Services {
+		s := &c.Services[i]
+		if stay[s.key()] != nil {
+			continue
+		}
+		full := s.FullName()
+		offer := ServiceOffer{node, v.kept(node, s)}
+		list := v.services[full]
+		if !fresh[full] {
+			fresh[full], list = true, append(make([]ServiceOffer, 0, len(list)+1), list...)
+		}
+		at := sort.Search(len(list), func(i int) bool { return list[i].Node > node })
+		v.services[full] = slices.Insert(list, at, offer)
+	}
+}
+
+// sharing is the services that a node offers, each sharing its lists with that of another node which is the same.
+func (v *View) sharing(node string, services []Service) []Service {
+	list := make([]Service, len(services))
+	for i := range services {
+		list[i] = *v.kept(node, &services[i])
+	}
+	return list
+}
+
+// maxCompared bounds the different descriptions of a service that one is compared with. There are two while a cluster is updated.
+const maxCompared = 4
+
+// kept is the description of a service that a view keeps: that which the node has offered before or that of another node where it is the
+// same, or else a copy. A copy is as short as can be, and of this service alone, so that it does not hold on to what else came with it.
+func (v *View) kept(node string, s *Service) *Service {
+	offers := v.services[s.FullName()]
+	at := sort.Search(len(offers), func(i int) bool { return offers[i].Node >= node })
+	if at < len(offers) && offers[at].Node == node && offers[at].Service.same(s) {
+		return offers[at].Service
+	}
+	var last *Service
+	compared := 0
+	for _, o := range offers {
+		if o.Service == last {
+			continue
+		}
+		if last = o.Service; last.same(s) {
+			return last
+		}
+		if compared++; compared == maxCompared {
+			break
+		}
+	}
+	own := *s
+	if spare := cap(own.Actions) - len(own.Actions); spare > len(own.Actions)/8 {
+		own.Actions = append(make([]Action, 0, len(own.Actions)), own.Actions...)
+	}
+	return &own
 }
 
 // unchanged is the services of the catalog that are as they were in an older one.
@@ -177,23 +250,37 @@ func (c *Catalog) unchanged(old *Catalog) map[ServiceKey]*Service {
 	return same
 }
 
-func (v *View) withdraw(action, node string) {
-	left := make([]Offer, 0, len(v.actions[action]))
-	for _, o := range v.actions[action] {
-		if o.Node != node {
+func (v *View) withdraw(full, node string, key ServiceKey) {
+	left := make([]ServiceOffer, 0, len(v.services[full]))
+	for _, o := range v.services[full] {
+		if o.Node != node || o.Service.key() != key {
 			left = append(left, o)
 		}
 	}
 	if len(left) == 0 {
-		delete(v.actions, action)
+		delete(v.services, full)
 	} else {
-		v.actions[action] = left
+		v.services[full] = left
 	}
 }
 
-func (v *View) offer(action string, o Offer) {
-	old := v.actions[action]
-	at, _ := slices.BinarySearchFunc(old, o.Node, func(other Offer, node string) int { return strings.Compare(other.Node, node) })
-	grown := make([]Offer, 0, len(old)+1) // the old view still has the old slice
-	v.actions[action] = append(append(append(grown, old[:at]...), o), old[at:]...)
+// FullName is the name of the service with its version: "v2.users".
+func (s *Service) FullName() string {
+	if s.Version == 0 {
+		return s.Name
+	}
+	return "v" + strconv.Itoa(s.Version) + "." + s.Name
+}
+
+// Offers reports whether the service has the action of that full name.
+func (s *Service) Offers(action string) bool { return s.action(action) != nil }
+
+// action is the action of that full name; nil for none.
+func (s *Service) action(full string) *Action {
+	for i := range s.Actions {
+		if s.Actions[i].Name == full {
+			return &s.Actions[i]
+		}
+	}
+	return nil
 }
