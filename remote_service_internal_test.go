@@ -9,8 +9,10 @@ import (
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
-func withTwoActions(name string) *Service {
-	s := NewService(name)
+func withTwoActions(name string) *Service { return of(name) }
+
+func of(name string, options ...ServiceOption) *Service {
+	s := NewService(name, options...)
 	for _, short := range []string{"get", "put"} {
 		Handle(s, short, func(context.Context, int) (int, error) { return 0, nil })
 	}
@@ -48,10 +50,9 @@ func TestAChangeOfOneServiceLeavesTheOthersAsTheyAre(t *testing.T) {
 	caller := joined(t, "caller")
 	a := joined(t, "a", withTwoActions("users"), withTwoActions("orders"))
 	joined(t, "b", withTwoActions("users"))
-	of := func(table *routingTable, service string) *remoteService { return table.remote[service] }
 	before := awaitTable(t, caller, func(table *routingTable) bool {
-		s := of(table, "users")
-		return s != nil && len(s.nodes) == 2 && of(table, "orders") != nil
+		s := table.remote["users"]
+		return s != nil && len(s.nodes) == 2 && table.remote["orders"] != nil
 	})
 	if offers := before.view.Offers()["users"]; offers[0].Service != offers[1].Service {
 		t.Error("what is the same on two nodes is kept twice")
@@ -59,15 +60,15 @@ func TestAChangeOfOneServiceLeavesTheOthersAsTheyAre(t *testing.T) {
 	if err := a.Add(t.Context(), withTwoActions("more")); err != nil {
 		t.Fatal(err)
 	}
-	after := awaitTable(t, caller, func(table *routingTable) bool { return of(table, "more") != nil })
+	after := awaitTable(t, caller, func(table *routingTable) bool { return table.remote["more"] != nil })
 	for _, service := range []string{"users", "orders"} {
-		if of(after, service) != of(before, service) {
+		if after.remote[service] != before.remote[service] {
 			t.Errorf("%s was made anew for a service more", service)
 		}
 	}
 	joined(t, "c", withTwoActions("orders"))
-	last := awaitTable(t, caller, func(table *routingTable) bool { return len(of(table, "orders").nodes) == 2 })
-	if of(last, "users") != of(after, "users") || of(last, "orders") == of(after, "orders") {
+	last := awaitTable(t, caller, func(table *routingTable) bool { return len(table.remote["orders"].nodes) == 2 })
+	if last.remote["users"] != after.remote["users"] || last.remote["orders"] == after.remote["orders"] {
 		t.Error("another node with orders is no change of orders alone")
 	}
 	if last.find("orders.get") != before.find("orders.get") {
@@ -84,7 +85,9 @@ func TestANameOfTwoServicesIsThatOfTheLongerOne(t *testing.T) {
 	Handle(long, "get", func(context.Context, int) (string, error) { return "shop.orders", nil })
 	joined(t, "b", long)
 	caller := joined(t, "caller")
-	awaitTable(t, caller, func(table *routingTable) bool { return table.remote["shop"] != nil && table.remote["shop.orders"] != nil })
+	awaitTable(t, caller, func(table *routingTable) bool {
+		return table.remote["shop"] != nil && table.remote["shop.orders"] != nil
+	})
 	if got, err := Call[string](t.Context(), caller, "shop.orders.get", 1); err != nil || got != "shop.orders" {
 		t.Errorf("%s, %v", got, err)
 	}
@@ -96,5 +99,20 @@ func TestANameOfTwoServicesIsThatOfTheLongerOne(t *testing.T) {
 	}
 	if named != 1 {
 		t.Errorf("the action is listed %d times", named)
+	}
+}
+
+// The nodes of a version are told apart by their names alone: which of them prefers it must not depend on these.
+func TestAVersionThatANodePrefersIsPreferredWhateverItsNodeIsCalled(t *testing.T) {
+	joined(t, "a", of("users", Version(1)))
+	joined(t, "b", of("users", Version(1), Preferred()))
+	joined(t, "c", of("users", Version(2)))
+	caller := joined(t, "caller")
+	table := awaitTable(t, caller, func(table *routingTable) bool {
+		s := table.remote["v1.users"]
+		return s != nil && len(s.nodes) == 2 && table.remote["v2.users"] != nil
+	})
+	if e := table.find("users.get"); e == nil || e.info().Name != "v1.users.get" {
+		t.Errorf("users.get reaches %+v", e)
 	}
 }
