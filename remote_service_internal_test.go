@@ -9,9 +9,7 @@ import (
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
-func withTwoActions(name string) *Service { return of(name) }
-
-func of(name string, options ...ServiceOption) *Service {
+func withTwoActions(name string, options ...ServiceOption) *Service {
 	s := NewService(name, options...)
 	for _, short := range []string{"get", "put"} {
 		Handle(s, short, func(context.Context, int) (int, error) { return 0, nil })
@@ -104,9 +102,9 @@ func TestANameOfTwoServicesIsThatOfTheLongerOne(t *testing.T) {
 
 // The nodes of a version are told apart by their names alone: which of them prefers it must not depend on these.
 func TestAVersionThatANodePrefersIsPreferredWhateverItsNodeIsCalled(t *testing.T) {
-	joined(t, "a", of("users", Version(1)))
-	joined(t, "b", of("users", Version(1), Preferred()))
-	joined(t, "c", of("users", Version(2)))
+	joined(t, "a", withTwoActions("users", Version(1)))
+	joined(t, "b", withTwoActions("users", Version(1), Preferred()))
+	joined(t, "c", withTwoActions("users", Version(2)))
 	caller := joined(t, "caller")
 	table := awaitTable(t, caller, func(table *routingTable) bool {
 		s := table.remote["v1.users"]
