@@ -180,7 +180,7 @@ func TestTheNamesOfTheOnlyNodeThatWasKilledAreUnavailableAtEachDoor(t *testing.T
 	}
 }
 
-func TestRetriesBreakersAndMetricsSeeTheCallsOfAKilledNode(t *testing.T) {
+func TestRetriesAndMetricsSeeTheCallsOfAKilledNodeAndBreakersDoNot(t *testing.T) {
 	server := start(t, setup{ID: "server", Works: true})
 	states := &policy.BreakerStates{}
 	signals := make(chan signal.Signal, 1000)
@@ -200,8 +200,8 @@ func TestRetriesBreakersAndMetricsSeeTheCallsOfAKilledNode(t *testing.T) {
 	for range 4 {
 		_, _ = sabir.Call[echoed](t.Context(), n, "work.echo", echo{})
 	}
-	if state, ok := states.Of("work.echo"); !ok || state != policy.Open {
-		t.Errorf("the breaker is %v, %v", state, ok)
+	if state, _ := states.Of("work.echo"); state != policy.Closed { // an open one would hide that no node offers the action
+		t.Errorf("the breaker is %v", state)
 	}
 	retried := 0
 	for len(signals) > 0 {
