@@ -25,6 +25,7 @@ type batches struct {
 	pending []sdktrace.ReadOnlySpan
 	busy    int // spans that the exporter has now
 	closed  bool
+	running bool // the goroutine
 	tally   SpanCounts
 
 	spare    []sdktrace.ReadOnlySpan // the goroutine's: an empty slice to swap with pending
@@ -62,8 +63,15 @@ func newBatches(exporter sdktrace.SpanExporter, limit int, log func() *slog.Logg
 	b := &batches{exporter: exporter, limit: limit, since: time.Now(), log: log,
 		wake: make(chan struct{}, 1), flush: make(chan chan error), stop: make(chan struct{}), ended: make(chan struct{})}
 	b.work, b.cancel = context.WithCancelCause(context.Background())
-	go b.run()
 	return b
+}
+
+// begin starts the goroutine, with the first span: a Telemetry whose node never starts has none. It runs under mu.
+func (b *batches) begin() {
+	if !b.running {
+		b.running = true
+		go b.run()
+	}
 }
 
 // OnStart implements sdktrace.SpanProcessor.
@@ -85,6 +93,7 @@ func (b *batches) OnEnd(s sdktrace.ReadOnlySpan) {
 	default:
 		b.pending = append(b.pending, s)
 		waiting = len(b.pending)
+		b.begin()
 	}
 	b.mu.Unlock()
 	if waiting%batchSize != 0 || waiting == 0 {
@@ -209,6 +218,12 @@ func (b *batches) warn(err error) {
 
 // ForceFlush implements sdktrace.SpanProcessor: it returns when all spans that ended before it are exported.
 func (b *batches) ForceFlush(ctx context.Context) error {
+	b.mu.Lock()
+	running := b.running
+	b.mu.Unlock()
+	if !running {
+		return nil
+	}
 	done := make(chan error, 1)
 	select {
 	case b.flush <- done:
@@ -231,6 +246,7 @@ func (b *batches) Shutdown(ctx context.Context) error {
 	b.mu.Lock()
 	first := !b.closed
 	b.closed = true
+	b.begin() // it shuts the exporter down
 	b.mu.Unlock()
 	if first {
 		close(b.stop)

@@ -10,6 +10,7 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/telemetry"
@@ -126,6 +127,14 @@ func TestANodeThatFailsToStartShutsDownToo(t *testing.T) {
 	if late.IsRecording() {
 		t.Error("the tracer provider was not shut down")
 	}
+}
+
+func TestTracesOfANodeThatNeverStartsHaveNoGoroutine(t *testing.T) {
+	none := goleak.IgnoreCurrent()
+	if _, err := telemetry.New(telemetry.Config{Traces: &counter{}}); err != nil {
+		t.Fatal(err)
+	}
+	goleak.VerifyNone(t, none)
 }
 
 func TestAShutdownThatTakesTooLongSaysWhatIsLost(t *testing.T) {
