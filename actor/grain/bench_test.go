@@ -128,10 +128,10 @@ func BenchmarkActivate(b *testing.B) {
 // lamp counts the messages that were handled.
 type lamp struct{ light }
 
-var lampsTold atomic.Int64
+var lampsHandled atomic.Int64
 
 func (l *lamp) Tell(p *actor.Process, m note) error {
-	lampsTold.Add(1)
+	lampsHandled.Add(1)
 	return l.light.Tell(p, m)
 }
 
@@ -143,13 +143,13 @@ func BenchmarkIdle(b *testing.B) {
 	c := newClock()
 	system, g := startOn(b, actortest.NewSystem(actor.Config{}, c), grain.Serve(lamps), grain.IdleAfter(time.Hour))
 	const n = 1_000_000
-	told := lampsTold.Load() + n
+	handled := lampsHandled.Load() + n
 	for i := range n {
 		if err := grain.Send(system, lamps.Key(strconv.Itoa(i)), note{1}); err != nil {
 			b.Fatal(err)
 		}
 	}
-	for lampsTold.Load() < told { // one that is used after the first look rests a look later
+	for lampsHandled.Load() < handled { // one that is used after the first look rests a look later
 		runtime.Gosched()
 	}
 	began := time.Now()

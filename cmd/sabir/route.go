@@ -168,8 +168,8 @@ func (c *cli) askRoute(ctx context.Context, in introspect.Route, what string) (l
 	return nil, failf("the cluster at %s has no node that could be asked", to.address)
 }
 
-// withoutEffect tells what of a setting takes nothing now. That is no mistake where a new version or node is yet to come, but is one where a
-// name was misspelt.
+// withoutEffect returns a note for each part of a setting that no action, version or node takes now. An operator may set it before they come, so it
+// is no error; the note shows a misspelt name.
 func withoutEffect(n *sabir.Node, in introspect.Route) (notes []string) {
 	if len(in.Shares) == 0 {
 		return nil

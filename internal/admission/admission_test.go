@@ -244,7 +244,7 @@ func BenchmarkEnterAndLeave(b *testing.B) {
 	}
 }
 
-// The grant and the end of the caller's patience come in one moment: whichever is seen, no place is lost.
+// The grant comes in the moment in which the caller's context ends: whichever is seen, no place is lost.
 func TestAPlaceThatIsGrantedToACallerWhoHasJustGoneIsGivenBack(t *testing.T) {
 	for range 2000 {
 		c := withLimit(t, 1)

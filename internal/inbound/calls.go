@@ -5,6 +5,8 @@ package inbound
 import (
 	"context"
 	"sync"
+
+	"github.com/sabir-go/sabir/internal/workers"
 )
 
 // MaxCalls bounds the calls and events of foreign nodes that a bridge serves at once.
@@ -16,8 +18,14 @@ type Calls struct {
 	count int
 	idle  chan struct{} // closed when count is 0; nil while nobody waits
 
-	workers workers
+	workers workers.Pool[call]
 }
+
+// call is a call that is served, as a task of workers.
+type call func()
+
+// Run serves the call.
+func (serve call) Run() { serve() }
 
 // Begin counts one more call, which End ends. It is false where MaxCalls are served.
 func (c *Calls) Begin() bool {
@@ -32,14 +40,14 @@ func (c *Calls) Begin() bool {
 
 // Go serves a call that has begun on a goroutine of its own, and ends it.
 func (c *Calls) Go(serve func()) {
-	c.workers.run(func() {
+	c.workers.Run(func() {
 		defer c.End()
 		serve()
 	})
 }
 
 // Close ends the goroutines that are kept for later calls. Those that come nevertheless are served.
-func (c *Calls) Close() { c.workers.end() }
+func (c *Calls) Close() { c.workers.End() }
 
 // End ends a call.
 func (c *Calls) End() {

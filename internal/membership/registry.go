@@ -177,8 +177,8 @@ func (v *View) clone(more int) *View {
 	return next
 }
 
-// add adds what a node offers, but for the services that it has offered before and that stay as they are. fresh has the services whose
-// lists are of this view alone, so that they may be changed.
+// add adds the services that a node offers, without those in stay, which it has offered before and which are as they were. It appends in place
+// to the lists of the services in fresh: this view has made them, so no older view reads them.
 func (v *View) add(node string, c *Catalog, stay map[ServiceKey]*Service, fresh map[string]bool) {
 	v.catalogs[node] = c
 	for i := range c.Services {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/admission"
+	"github.com/sabir-go/sabir/internal/workers"
 )
 
 // jobs is the queue of one link's requests that wait to be served. They are at most Limits.Calls.
@@ -45,7 +46,7 @@ func (j *jobs) init(l *Link) {
 // wake starts the worker that was asked for.
 func (j *jobs) wake() {
 	j.waking.Store(true)
-	idle.call(j.link)
+	idle.Run(j)
 }
 
 // put queues a list of jobs.
@@ -151,8 +152,8 @@ const turn = time.Millisecond
 // slowJob is the time of a job above which the time is looked at after each. That takes as long as a tenth of the fastest.
 const slowJob = 20 * time.Microsecond
 
-// work serves queued jobs until there are none, or it is another link's turn. It writes first: see the invariant of jobs.
-func (j *jobs) work() {
+// Run serves queued jobs until there are none, or it is another link's turn. It writes first: see the invariant of jobs.
+func (j *jobs) Run() {
 	a := j.link.config.Admission
 	defer a.Done() // deferred for targets that end their goroutine
 	j.waking.Store(false)
@@ -214,21 +215,10 @@ func (j *jobs) leaves() bool {
 	return true
 }
 
-// worker is a goroutine that serves the jobs of one link after the other.
-type worker struct {
-	called chan *Link
-	next   *worker // among the idle
-}
-
-// maxIdle bounds the goroutines kept for later (2 to 8 KiB each).
-const maxIdle = 1024
-
-// idleWorkers is the workers of this process that have nothing to do, last in first out: their stacks are grown and in the
-// processor's caches. They end when no link is left.
+// idleWorkers are the goroutines of this process that serve the jobs of one link after the other. They end when no link is left.
 type idleWorkers struct {
+	workers.Pool[*jobs]
 	mu    sync.Mutex
-	first *worker
-	count int
 	links int
 }
 
@@ -236,58 +226,16 @@ var idle idleWorkers
 
 func (p *idleWorkers) join() {
 	p.mu.Lock()
-	p.links++
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	if p.links++; p.links == 1 {
+		p.Resume()
+	}
 }
 
 func (p *idleWorkers) leave() {
 	p.mu.Lock()
-	p.links--
-	var ending *worker
-	if p.links == 0 {
-		ending, p.first, p.count = p.first, nil, 0
-	}
-	p.mu.Unlock()
-	for ending != nil {
-		next := ending.next
-		close(ending.called)
-		ending = next
-	}
-}
-
-// call has a worker work for the link.
-func (p *idleWorkers) call(l *Link) {
-	p.mu.Lock()
-	w := p.first
-	if w != nil {
-		p.first = w.next
-		p.count--
-	}
-	p.mu.Unlock()
-	if w == nil {
-		w = &worker{called: make(chan *Link, 1)}
-		go w.run()
-	}
-	w.called <- l
-}
-
-// park makes the worker idle and reports whether it is kept.
-func (p *idleWorkers) park(w *worker) bool {
-	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.links == 0 || p.count >= maxIdle {
-		return false
-	}
-	w.next, p.first = p.first, w
-	p.count++
-	return true
-}
-
-func (w *worker) run() {
-	for l := range w.called {
-		l.jobs.work()
-		if !idle.park(w) {
-			return
-		}
+	if p.links--; p.links == 0 {
+		p.End()
 	}
 }

@@ -478,7 +478,7 @@ func TestWorkersEndWithTheLastLink(t *testing.T) {
 	<-p.server.finished
 	idle.mu.Lock()
 	defer idle.mu.Unlock()
-	if idle.links != 0 || idle.first != nil {
-		t.Fatalf("%d links, idle workers: %v", idle.links, idle.first != nil)
+	if idle.links != 0 || idle.Idle() != 0 {
+		t.Fatalf("%d links, %d idle workers", idle.links, idle.Idle())
 	}
 }

@@ -11,7 +11,7 @@ import (
 	_ "github.com/sabir-go/sabir/transport/nats"
 )
 
-// number is what a call sends and gets back, as the peers of Node have it: ten bytes of JSON.
+// number is the input and the answer of a call, ten bytes of JSON, as in the programs for Node.
 type number struct {
 	A int `json:"a"`
 }
