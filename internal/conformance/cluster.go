@@ -49,13 +49,14 @@ var quiet = slog.New(slog.DiscardHandler)
 
 // testCluster is the nodes of one behaviour.
 type testCluster struct {
-	t     testing.TB
-	suite *suite
-	meet  string // where nodes find each other
-	name  string
-	key   string // of the nodes that start from now on
-	mu    sync.Mutex
-	nodes []*sabir.Node
+	t      testing.TB
+	suite  *suite
+	meet   string // where nodes find each other
+	name   string
+	key    string // of the nodes that start from now on
+	logged *journal
+	mu     sync.Mutex
+	nodes  []*sabir.Node
 }
 
 var clusters atomic.Int64
@@ -66,8 +67,11 @@ func (s *suite) cluster(t testing.TB) *testCluster {
 }
 
 func (s *suite) clusterAt(t testing.TB, address string) *testCluster {
-	c := &testCluster{t: t, suite: s, meet: address, key: s.Key, name: fmt.Sprintf("cluster-%d", clusters.Add(1))}
+	c := &testCluster{t: t, suite: s, meet: address, key: s.Key, name: fmt.Sprintf("cluster-%d", clusters.Add(1)), logged: new(journal)}
 	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(c.logged)
+		}
 		c.mu.Lock()
 		nodes := c.nodes
 		c.mu.Unlock()
@@ -84,13 +88,13 @@ func (s *suite) clusterAt(t testing.TB, address string) *testCluster {
 
 // called is a cluster of another name at the same address, for nodes that are refused.
 func (c *testCluster) called(name string) *testCluster {
-	return &testCluster{t: c.t, suite: c.suite, meet: c.meet, key: c.key, name: name}
+	return &testCluster{t: c.t, suite: c.suite, meet: c.meet, key: c.key, name: name, logged: c.logged}
 }
 
 // options are the options of a node of the cluster.
 func (c *testCluster) options(id string, joins []cluster.Option, more ...sabir.NodeOption) []sabir.NodeOption {
 	all := append([]cluster.Option{cluster.Name(c.name), cluster.Key(c.key)}, c.suite.Options...)
-	return append([]sabir.NodeOption{sabir.NodeID(id), sabir.Logger(quiet), sabir.Join(c.meet, append(all, joins...)...)}, more...)
+	return append([]sabir.NodeOption{sabir.NodeID(id), sabir.Logger(c.logged.logger()), sabir.Join(c.meet, append(all, joins...)...)}, more...)
 }
 
 // start starts a node and gives it to the cluster.

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"runtime"
 	"time"
 
 	"github.com/xtaci/kcp-go/v5"
 
+	"github.com/sabir-go/sabir/internal/datagram"
 	_ "github.com/sabir-go/sabir/internal/gossip" // by which the nodes of a cluster find each other
 	"github.com/sabir-go/sabir/internal/session"
 	"github.com/sabir-go/sabir/transport"
@@ -76,7 +76,7 @@ func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config)
 		return nil, err
 	}
 	size(udp, config)
-	accepting, err := kcp.ServeConn(nil, 0, 0, udp)
+	accepting, err := kcp.ServeConn(nil, 0, 0, datagram.Listening(udp))
 	if err != nil {
 		udp.Close()
 		return nil, fmt.Errorf("listening on %s: %w", at.Redacted(), err)
@@ -133,13 +133,9 @@ func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (
 	}
 	udp := raw.(*net.UDPConn)
 	size(udp, config)
-	var packets net.PacketConn = connected{udp}
-	if runtime.GOOS == "linux" {
-		packets = udp // the library sends in batches over this type only, with system calls that take an address here too
-	}
 	var id [4]byte
 	rand.Read(id[:])
-	s, err := kcp.NewConn4(binary.LittleEndian.Uint32(id[:]), udp.RemoteAddr(), nil, 0, 0, true, packets)
+	s, err := kcp.NewConn4(binary.LittleEndian.Uint32(id[:]), udp.RemoteAddr(), nil, 0, 0, true, datagram.Connected(udp))
 	if err != nil {
 		udp.Close()
 		return nil, err
@@ -151,8 +147,3 @@ func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (
 	}
 	return c, nil
 }
-
-// connected is a socket that sends to one address, so it takes no other.
-type connected struct{ *net.UDPConn }
-
-func (c connected) WriteTo(b []byte, _ net.Addr) (int, error) { return c.Write(b) }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/sabir-go/sabir/internal/backoff"
+	"github.com/sabir-go/sabir/internal/datagram"
 	_ "github.com/sabir-go/sabir/internal/gossip" // by which the nodes of a cluster find each other
 	"github.com/sabir-go/sabir/transport"
 )
@@ -92,10 +93,11 @@ func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config)
 	if err != nil {
 		return nil, err
 	}
-	udp, addr, err := transport.ListenUDP(ctx, at, config)
+	bound, addr, err := transport.ListenUDP(ctx, at, config)
 	if err != nil {
 		return nil, err
 	}
+	udp := datagram.Listening(bound)
 	pace := rate.NewLimiter(unverified, unverified)
 	shared := &quic.Transport{Conn: udp, VerifySourceAddress: func(net.Addr) bool { return !pace.Allow() }}
 	accepting, err := shared.Listen(server, settings(config))
@@ -136,11 +138,13 @@ func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (
 	refused, ended := errors.AsType[*quic.ApplicationError](err)
 	switch {
 	case ctx.Err() != nil:
-		err = ctx.Err()
+		if !errors.Is(err, ctx.Err()) {
+			err = ctx.Err()
+		}
 	case ended && refused.ErrorCode == codeRefused || isTransport(err, quic.ConnectionRefused):
 		err = syscall.ECONNREFUSED
 	case idle:
-		err = fmt.Errorf("no answer: %w", syscall.ETIMEDOUT)
+		err = fmt.Errorf("no answer: %w: %w", syscall.ETIMEDOUT, err)
 	}
 	return nil, fmt.Errorf("dialling %s (%s): %w", to.Redacted(), address, err)
 }
@@ -167,16 +171,17 @@ func dial(ctx context.Context, address string, to *url.URL, config transport.Con
 		udp.Close()
 		return nil, err
 	}
-	own := &quic.Transport{Conn: connected{udp}}
+	packets := datagram.Connected(udp)
+	own := &quic.Transport{Conn: packets}
 	s := settings(config)
 	s.MaxIncomingStreams = 1
 	s.HandshakeIdleTimeout = config.DialLimit()
-	socket := newSocket(own, udp)
+	socket := newSocket(own, packets)
 	socket.hold()
 	defer socket.drop() // the connection holds it too
 	link, err := own.Dial(ctx, udp.RemoteAddr(), client, s)
 	if err != nil {
-		return nil, err
+		return nil, unsent(packets, err)
 	}
 	stream, err := link.AcceptStream(ctx)
 	if err == nil {
@@ -184,9 +189,17 @@ func dial(ctx context.Context, address string, to *url.URL, config transport.Con
 	}
 	if err != nil {
 		link.CloseWithError(codeClosed, "")
-		return nil, err
+		return nil, unsent(packets, err)
 	}
 	return newConn(link, stream, socket, udp.LocalAddr(), udp.RemoteAddr()), nil
+}
+
+// unsent adds to the failure of a dial what kept its packets from leaving this machine, which the library does not hear of.
+func unsent(packets *datagram.Socket, err error) error {
+	if why := packets.Refusal(); why != nil {
+		return fmt.Errorf("%w; packets did not leave: %w", err, why)
+	}
+	return err
 }
 
 func readGreeting(stream *quic.Stream) (byte, error) {

@@ -1,17 +1,18 @@
 package quic
 
 import (
-	"net"
 	"sync"
 	"time"
 
 	"github.com/quic-go/quic-go"
+
+	"github.com/sabir-go/sabir/internal/datagram"
 )
 
 // socket is a UDP socket that is closed when its listener and all connections over it are done.
 type socket struct {
 	transport *quic.Transport
-	udp       *net.UDPConn
+	udp       *datagram.Socket
 	released  chan struct{}
 
 	mu     sync.Mutex
@@ -19,7 +20,7 @@ type socket struct {
 	closed int // of users, connections that their owner has closed
 }
 
-func newSocket(transport *quic.Transport, udp *net.UDPConn) *socket {
+func newSocket(transport *quic.Transport, udp *datagram.Socket) *socket {
 	return &socket{transport: transport, udp: udp, released: make(chan struct{})}
 }
 
@@ -67,13 +68,4 @@ func (s *socket) await(limit time.Duration) {
 	case <-s.released:
 	case <-time.After(limit):
 	}
-}
-
-// connected is a socket that sends to one address, so it takes no other.
-type connected struct{ *net.UDPConn }
-
-func (c connected) WriteTo(b []byte, _ net.Addr) (int, error) { return c.Write(b) }
-
-func (c connected) WriteMsgUDP(b, oob []byte, _ *net.UDPAddr) (int, int, error) {
-	return c.UDPConn.WriteMsgUDP(b, oob, nil)
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/ipv4"
 
+	"github.com/sabir-go/sabir/internal/datagram"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -34,9 +35,8 @@ const (
 // that would write to the standard logger or die of: a packet that cannot be sent is lost, as any may be, and a socket
 // that fails closes broken.
 type packets struct {
-	udp     *net.UDPConn
-	peer    net.Addr // of a connected socket, else nil
-	batches *ipv4.PacketConn
+	udp  *datagram.Socket
+	peer net.Addr // of a connected socket, else nil
 
 	// Of the library's only reader.
 	messages []ipv4.Message
@@ -56,8 +56,11 @@ func newPackets(udp *net.UDPConn, peer net.Addr, config transport.Config) *packe
 	udp.SetReadBuffer(max(config.ReadBuffer, socketBuffer))
 	udp.SetWriteBuffer(max(config.WriteBuffer, socketBuffer))
 	p := &packets{
-		udp: udp, peer: peer, batches: ipv4.NewPacketConn(udp), messages: make([]ipv4.Message, batch),
+		udp: datagram.Listening(udp), peer: peer, messages: make([]ipv4.Message, batch),
 		closed: make(chan struct{}), broken: make(chan struct{}),
+	}
+	if peer != nil {
+		p.udp = datagram.Connected(udp)
 	}
 	for i := range p.messages {
 		p.messages[i].Buffers = [][]byte{make([]byte, largest)}
@@ -67,7 +70,7 @@ func newPackets(udp *net.UDPConn, peer net.Addr, config transport.Config) *packe
 
 func (p *packets) ReadFrom(b []byte) (int, net.Addr, error) {
 	if p.at == p.have {
-		n, err := p.batches.ReadBatch(p.messages, 0)
+		n, err := p.udp.ReadBatch(p.messages, 0)
 		if err != nil {
 			return p.fail(err)
 		}
@@ -108,11 +111,7 @@ func (p *packets) fail(err error) (int, net.Addr, error) {
 }
 
 func (p *packets) WriteTo(b []byte, to net.Addr) (int, error) {
-	if p.peer != nil {
-		p.udp.Write(b)
-	} else {
-		p.udp.WriteTo(b, to)
-	}
+	p.udp.WriteTo(b, to)
 	return len(b), nil
 }
 
