@@ -60,7 +60,10 @@ func (d *dialer) Dial(network, address string) (net.Conn, error) {
 			tcp.SetWriteBuffer(size)
 		}
 	}
-	return d.keep(conn, nil)
+	if _, err := d.keep(conn, nil); err != nil {
+		return nil, err
+	}
+	return newBatchedConn(conn), nil
 }
 
 // keep remembers the outcome of an attempt.
