@@ -65,6 +65,7 @@ func (n *Node) SetForeign(node ForeignNode, offer ForeignOffer) error {
 		return &Error{Code: CodeInvalidArgument, Name: nameBadService, Node: n.id, cause: err, Message: err.Error()}
 	}
 	n.followForeign(n.foreign.set(node, &offer, c))
+	n.holdHeap()
 	return nil
 }
 

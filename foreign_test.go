@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"sync"
@@ -388,5 +391,39 @@ func TestAnEventFromOutsideReachesTheGroupsThatItIsFor(t *testing.T) {
 	}
 	if err := n.ReceiveEvent(in, "user.created", []string{"mail"}, false, json.Codec, []byte(`7`)); !errors.Is(err, sabir.ErrBadInput) {
 		t.Errorf("the error of a payload of another type is %v", err)
+	}
+}
+
+// The garbage collector of a node that a bridge alone connects works as that of one in a cluster.
+func TestAForeignNodeHasTheHeapGrowToItsFloorUntilTheNodeStops(t *testing.T) {
+	if own, set := os.LookupEnv("GOGC"); set {
+		os.Unsetenv("GOGC") // which leaves the percentage as it is
+		t.Cleanup(func() { os.Setenv("GOGC", own) })
+		defer debug.SetGCPercent(debug.SetGCPercent(100))
+	}
+	percent := func() uint64 {
+		sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+		metrics.Read(sample)
+		return sample[0].Value.Uint64()
+	}
+	node := sabir.NewNode(sabir.Logger(quiet))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer node.Stop(context.Background())
+	if now := percent(); now != 100 {
+		t.Fatalf("without foreign nodes the percentage is %d", now)
+	}
+	if err := node.SetForeign(&stranger{id: "abroad"}, sabir.ForeignOffer{}); err != nil {
+		t.Fatal(err)
+	}
+	if now := percent(); now <= 100 {
+		t.Errorf("with a foreign node the percentage is %d", now)
+	}
+	if err := node.Stop(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if now := percent(); now != 100 {
+		t.Errorf("after the stop the percentage is %d", now)
 	}
 }

@@ -106,8 +106,8 @@ func joinMesh(ctx context.Context, n *Node, config mesh.Config) error {
 	}
 	if !config.ClientOnly {
 		n.log.Info("node joined its cluster", "node", n.id, "cluster", config.Cluster, "address", m.OwnAddress())
+		n.holdHeap()
 	}
-	n.holdHeap()
 	return nil
 }
 

@@ -181,9 +181,7 @@ func (n *Node) stopAll(ctx context.Context) error {
 	}
 	n.foreign.stop()
 	n.stopForgetting()
-	if n.releaseHeap != nil {
-		n.releaseHeap()
-	}
+	n.dropHeap()
 	n.workers.close()
 	n.admission.Close()
 	n.state.Store(int32(StateStopped))

@@ -98,7 +98,8 @@ type Node struct {
 	memory      *memory.Budget // see BufferLimits
 	buffers     memory.Limits  // as they were set
 	heapFloor   int64          // see HeapFloor
-	releaseHeap func()         // of a node in a cluster; else nil
+	heapHeld    sync.Once
+	releaseHeap func() // set by heapHeld; nil where no floor is held
 
 	streamsHold sync.Map // name of an action to *memory.Expected
 
