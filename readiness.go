@@ -18,6 +18,8 @@ const (
 	readyFor = 500 * time.Millisecond
 	// readyLimit is the time that a check may take.
 	readyLimit = time.Second
+	// maxHanging bounds the runs of one check that do not end.
+	maxHanging = 8
 	// peersLimit is the time for which a node that has started is not ready since others do not know yet what it offers.
 	peersLimit = 5 * time.Second
 )
@@ -29,7 +31,9 @@ const (
 // While it fails, the node is not ready, see [Node.Ready]: GET /ready answers 503, so that load balancers send requests elsewhere, and
 // the log, $node.info, `sabir nodes` and the dashboard show the name of the check and its error. A check that takes longer than a second
 // has failed, and its context has ended then. Checks run beside each other, each of them once at a time, and twice a second at most,
-// however often the node is asked. The check of a service runs between the service's start and its stop.
+// however often the node is asked. One that does not end with its context is begun again beside the run that hangs, first after a second and then
+// after twice the pause each time, so that it passes when what it needs is back; of those at most eight hang at once. The check of a service runs
+// between the service's start and its stop.
 func Ready(name string, check func(context.Context) error) interface {
 	NodeOption
 	ServiceOption
@@ -203,20 +207,24 @@ type readyCheck struct {
 	owner *Service // nil for a check of the node
 	ask   func(context.Context) error
 
-	mu     sync.Mutex
-	done   chan struct{} // closed when the run that is under way has ended; nil while none is
-	began  time.Time     // of the last run
-	ended  time.Time     // of the last run that has
-	took   time.Duration
-	failed string // "" where it passed
+	mu      sync.Mutex
+	done    chan struct{} // of the last run, closed when it has ended; nil when it has
+	hanging int           // runs before it that have not
+	began   time.Time     // of the last run
+	ended   time.Time     // of the last run that has
+	took    time.Duration
+	failed  string // "" where it passed
 }
 
 // result runs the check, waits for a run that is under way, or returns a result that is new enough.
 func (c *readyCheck) result(ctx context.Context, n *Node) introspect.Check {
 	c.mu.Lock()
-	if c.done == nil && (c.ended.IsZero() || time.Since(c.ended) >= readyFor) {
+	if c.mayBegin() {
+		if c.done != nil {
+			c.hanging++
+		}
 		c.done, c.began = make(chan struct{}), time.Now()
-		go c.run(n, c.done)
+		go c.run(n, c.done, c.began)
 	}
 	done, left := c.done, readyLimit-time.Since(c.began)
 	c.mu.Unlock()
@@ -237,8 +245,17 @@ func (c *readyCheck) result(ctx context.Context, n *Node) introspect.Check {
 
 var noAnswer = fmt.Sprintf("no answer within %v", readyLimit)
 
-// run asks once. Its goroutine may outlive the limit where the check does not heed its context; no other one is started meanwhile.
-func (c *readyCheck) run(n *Node, done chan struct{}) {
+// mayBegin reports whether another run is due. Where the last one hangs, since the check does not heed its context, another one that is begun later may
+// pass: the first may wait for a connection that has long been replaced.
+func (c *readyCheck) mayBegin() bool {
+	if c.done != nil {
+		return c.hanging < maxHanging-1 && time.Since(c.began) >= readyLimit<<c.hanging
+	}
+	return c.ended.IsZero() || time.Since(c.ended) >= readyFor
+}
+
+// run asks once. Its goroutine may outlive the limit where the check does not heed its context. Then a later run has the say.
+func (c *readyCheck) run(n *Node, done chan struct{}, began time.Time) {
 	ctx, cancel := context.WithTimeout(context.Background(), readyLimit)
 	defer cancel()
 	var failed string
@@ -258,8 +275,15 @@ func (c *readyCheck) run(n *Node, done chan struct{}) {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.ended, c.took, c.failed, c.done = time.Now(), time.Since(c.began), failed, nil
 		close(done)
+		if c.done != done {
+			c.hanging--
+			return
+		}
+		c.ended, c.took, c.failed, c.done = time.Now(), time.Since(began), failed, nil
+		if failed == "" && c.took > readyLimit {
+			c.failed = noAnswer // as those heard who did not wait for it
+		}
 	})
 }
 

@@ -115,6 +115,77 @@ func TestAnExtensionThatDoesNotAnswerIsNotWaitedFor(t *testing.T) {
 	})
 }
 
+// A check that does not heed its context may hang for good, as one that reads from a connection whose other side has gone.
+func TestACheckThatHangsForGoodPassesWhenWhatItNeedsIsBack(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		var gone atomic.Bool
+		hung := make(chan struct{})
+		var hanging atomic.Int32
+		node := sabir.NewNode(sabir.Logger(quiet), sabir.Ready("db", func(context.Context) error {
+			if gone.Load() {
+				hanging.Add(1)
+				<-hung
+				hanging.Add(-1)
+			}
+			return nil
+		}))
+		if err := node.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantReady(t, node, "")
+		gone.Store(true)
+		time.Sleep(time.Second) // of the test's own clock
+		for range 600 {
+			wantReady(t, node, "db: no answer within 1s")
+			time.Sleep(time.Second)
+		}
+		if n := hanging.Load(); n != 8 {
+			t.Errorf("after ten minutes %d checks hang", n)
+		}
+		close(hung)
+		gone.Store(false)
+		time.Sleep(time.Second)
+		wantReady(t, node, "")
+
+		gone.Store(true)
+		hung = make(chan struct{})
+		time.Sleep(time.Second)
+		for range 10 {
+			wantReady(t, node, "db: no answer within 1s")
+			time.Sleep(time.Second)
+		}
+		gone.Store(false)
+		time.Sleep(10 * time.Second) // by then another one is due, whatever hangs
+		wantReady(t, node, "")
+		close(hung)
+		time.Sleep(time.Second)
+		wantReady(t, node, "")
+		if n := hanging.Load(); n != 0 {
+			t.Errorf("%d checks hang", n)
+		}
+		if err := node.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestACheckThatTakesLongerThanASecondHasFailedAfterItsEndToo(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		node := sabir.NewNode(sabir.Logger(quiet), sabir.Ready("db", func(context.Context) error { time.Sleep(1100 * time.Millisecond); return nil }))
+		if err := node.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			wantReady(t, node, "db: no answer within 1s")
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(5 * time.Second)
+		if err := node.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestAPanicOfAnExtensionIsItsReasonForNotBeingReady(t *testing.T) {
 	node := sabir.NewNode(sabir.Logger(quiet), sabir.WithExtension(&needy{ready: func(context.Context) error { panic("oops") }}))
 	if err := node.Start(t.Context()); err != nil {
