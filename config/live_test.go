@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/config"
@@ -120,4 +121,50 @@ func TestTheFormatOfTheLogChangesWhileTheNodeRuns(t *testing.T) {
 	if err != nil || len(lines) != 3 || !strings.HasSuffix(lines[0], `msg=one shop=7 order.id=1`) || !strings.HasSuffix(lines[1], `"msg":"two","shop":7,"order":{"id":2}}`) {
 		t.Errorf("%q, %v", lines, err)
 	}
+}
+
+func TestAChangeOfSettingsIsInTheLogWhateverItsLevel(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	before := os.Stderr
+	os.Stderr = log
+	file := write(t, "sabir.yaml", "log: {level: info}")
+	l := load(t, config.Config{File: file})
+	node := sabir.NewNode(l.Option(), sabir.Join("mem://"+t.Name()))
+	os.Stderr = before
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer node.Stop(context.Background())
+	wantLine := func(text string) {
+		t.Helper()
+		for until := time.Now().Add(10 * time.Second); ; {
+			if got, err := os.ReadFile(path); err != nil || time.Now().After(until) {
+				t.Fatalf("no line has %q: %v\n%s", text, err, got)
+			} else if strings.Contains(string(got), text) {
+				return
+			}
+			runtime.Gosched()
+		}
+	}
+	set := func(values map[string]string) {
+		t.Helper()
+		if _, err := sabir.Call[[]string](t.Context(), node, "$config.set", values); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(map[string]string{"log.level": "warn"})
+	wantLine(`until the node stops" node=` + node.ID() + " changed=log.level")
+	set(map[string]string{"max_depth": "9"})
+	wantLine(`until the node stops" node=` + node.ID() + " changed=max_depth")
+	set(map[string]string{"log.level": "", "max_depth": ""})
+	if err := os.WriteFile(file, []byte("log: {level: error}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hangUp(t)
+	wantLine(`"configuration was read again" node=` + node.ID() + " changed=log.level")
 }

@@ -3,10 +3,12 @@ package config
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/sabir-go/sabir"
 )
@@ -191,7 +193,7 @@ func (r *reloader) set(_ context.Context, values map[string]string) ([]string, e
 	if err != nil {
 		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadOption.Name, "%w", err)
 	}
-	r.node.Log().Info("configuration was set by an operator, until the node stops", "node", r.node.ID(), "changed", strings.Join(used, ","))
+	logAlways(r.node.Log(), "configuration was set by an operator, until the node stops", "node", r.node.ID(), "changed", strings.Join(used, ","))
 	return used, nil
 }
 
@@ -201,7 +203,15 @@ func (r *reloader) reload(n *sabir.Node) {
 		n.Log().Error("configuration was read again and is wrong: the node goes on with what it had", "node", n.ID(), "error", err)
 		return
 	}
-	n.Log().Info("configuration was read again", "node", n.ID(), "changed", strings.Join(used, ","), "needs_restart", strings.Join(later, ","))
+	logAlways(n.Log(), "configuration was read again", "node", n.ID(), "changed", strings.Join(used, ","), "needs_restart", strings.Join(later, ","))
+}
+
+// logAlways writes a line whatever the level is: a change of the level to warn would else hide itself, and who reads such a log later could not
+// tell from which moment on lines are missing.
+func logAlways(log *slog.Logger, text string, args ...any) {
+	line := slog.NewRecord(time.Now(), slog.LevelInfo, text, 0)
+	line.Add(args...)
+	_ = log.Handler().Handle(context.Background(), line) // as slog itself
 }
 
 // Stop implements sabir.Extension.
