@@ -124,12 +124,12 @@ func (d *document) tags() []any {
 
 // schema is a schema as it is inside the document.
 func (d *document) schema(s *schema.Schema) any {
-	return copied(s, func(name string) string {
+	return known(copied(s, func(name string) string {
 		if component, ok := d.types[name]; ok {
 			return "#/components/schemas/" + component
 		}
 		return "#/components/schemas/" + componentName(name)
-	})
+	}))
 }
 
 // shared refers to a component that all operations share, and sees to it that it is there.

@@ -158,10 +158,9 @@ func (d *document) body(f form) any {
 	content := object{}
 	switch {
 	case f.Stream && raw(d.api, f.In):
-		binary := object{{"contentMediaType", "application/octet-stream"}}
-		content.add("application/octet-stream", object{{"schema", binary}})
+		content.add("application/octet-stream", object{{"schema", file()}})
 		content.add("multipart/form-data", object{{"schema", object{{"type", "object"},
-			{"properties", object{{"file", binary}}}, {"required", []string{"file"}}}}})
+			{"properties", object{{"file", file()}}}, {"required", []string{"file"}}}}})
 		return object{{"description", "The file."}, {"content", content}, {"required", true}}
 	case f.Stream && f.Shape != introspect.ServerStream:
 		content.add("application/json", d.media(f, f.body))

@@ -158,10 +158,10 @@ func (d *document) successContent(f form) object {
 	if !many(f, d.api) {
 		return object{{"application/json", output}}
 	}
-	content := object{}
-	if raw(d.api, f.Out) {
-		content.add("application/octet-stream", object{{"schema", object{{"contentMediaType", "application/octet-stream"}}}})
+	if raw(d.api, f.Out) { // its other forms are for streams of pieces, and generators would have clients ask for one of these
+		return object{{"application/octet-stream", object{{"schema", file()}}}}
 	}
+	content := object{}
 	content.add("text/event-stream", object{{"schema", object{{"type", "string"},
 		{"description", "Server-sent events; the `data` of each is one value as JSON, as `x-stream` describes it."}}}})
 	content.add("application/x-ndjson", object{{"schema", object{{"type", "string"},
@@ -172,17 +172,22 @@ func (d *document) successContent(f form) object {
 	return content
 }
 
+// file is the schema of a file as it is. For OpenAPI 3.1 {} would do, with a contentMediaType; generators of clients make a file of
+// this form, which was that of OpenAPI 3.0, and a value of any kind of the other.
+func file() object { return object{{"type", "string"}, {"format", "binary"}} }
+
 // declared is the answer of a status for which an action has errors of its own: one of them, or what every call of that
-// status is.
+// status is. At most one fits, by its type; but generated clients do not look at constants, and with "oneOf" they refuse an answer of
+// which two forms may be, so that the error would be lost.
 func (d *document) declared(f form, status int, errors []api.Error) object {
 	says, types := "", []any{}
-	oneOf := []any{}
+	forms := []any{}
 	for _, e := range errors {
 		if slices.Contains(types, any(errorType(e.Name))) {
 			continue
 		}
 		types = append(types, errorType(e.Name))
-		oneOf = append(oneOf, ref("schemas", d.errorSchema(e)))
+		forms = append(forms, ref("schemas", d.errorSchema(e)))
 		if says != "" {
 			says += "\n"
 		}
@@ -195,9 +200,9 @@ func (d *document) declared(f form, status int, errors []api.Error) object {
 	if status == 422 {
 		other = d.invalid
 	}
-	oneOf = append(oneOf, object{{"title", "Any other problem of this status"}, {"allOf", []any{ref("schemas", other)}},
+	forms = append(forms, object{{"title", "Any other problem of this status"}, {"allOf", []any{ref("schemas", other)}},
 		{"properties", object{{"type", object{{"not", object{{"enum", types}}}}}}}})
-	content := object{{problemType, object{{"schema", object{{"oneOf", oneOf}}}}}}
+	content := object{{problemType, object{{"schema", object{{"anyOf", forms}}}}}}
 	return object{{"description", says}, {"headers", problemHeaders(status)}, {"content", content}}
 }
 

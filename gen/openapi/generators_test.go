@@ -1,0 +1,56 @@
+package openapi_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir/internal/schema"
+)
+
+// openapi-generator 7.17.0 made a client for Go with int32 for what it did not know, which could not read an int of three billion.
+func TestIntegersHaveTheFormatsThatGeneratorsOfClientsKnow(t *testing.T) {
+	for format, want := range map[string]string{"int": "int64", "uint": "int64", "int64": "int64", "uint64": "int64", "uint32": "int64", "duration-ns": "int64",
+		"int32": "int32", "int16": "int32", "uint16": "int32", "int8": "int32", "uint8": "int32"} {
+		a := shop(t)
+		a.Types["Counted"] = &schema.Schema{Type: schema.Types{"object"}, Properties: schema.Properties{
+			{Name: "n", Schema: &schema.Schema{Type: schema.Types{"integer"}, Format: format}},
+			{Name: "list", Schema: &schema.Schema{Type: schema.Types{"array"}, Items: &schema.Schema{Type: schema.Types{"integer"}, Format: format}}}}}
+		doc := document(t, a)
+		counted := []string{"components", "schemas", "Counted", "properties"}
+		if got := at(t, doc, append(counted, "n", "format")...); got != want {
+			t.Errorf("%s is %v, want %s", format, got, want)
+		}
+		if got := at(t, doc, append(counted, "list", "items", "format")...); got != want {
+			t.Errorf("%s in a list is %v, want %s", format, got, want)
+		}
+		if says := at(t, doc, append(counted, "n", "description")...); format == "duration-ns" && says != "Nanoseconds." {
+			t.Errorf("a duration is described by %v", says)
+		}
+		if a.Types["Counted"].Properties[0].Schema.Format != format {
+			t.Errorf("the API has another format than %s afterwards", format)
+		}
+	}
+}
+
+// Their clients know no constants: an answer of which two forms of a "oneOf" may be is an error to them without what it says.
+func TestNoAnswerIsDescribedByOneOf(t *testing.T) {
+	if doc := document(t, shop(t)); strings.Contains(string(doc), `"oneOf"`) {
+		t.Error("the document has a oneOf")
+	}
+}
+
+// A client for Python took a file without a type for JSON.
+func TestFilesAreBinaryAndHaveOneForm(t *testing.T) {
+	doc := document(t, shop(t))
+	for _, path := range [][]string{
+		{"paths", "/api/files/read", "post", "responses", "200", "content", "application/octet-stream", "schema"},
+		{"paths", "/api/users/avatar", "post", "requestBody", "content", "application/octet-stream", "schema"},
+		{"paths", "/api/users/avatar", "post", "requestBody", "content", "multipart/form-data", "schema", "properties", "file"},
+	} {
+		got, err := json.Marshal(at(t, doc, path...))
+		if err != nil || string(got) != `{"format":"binary","type":"string"}` {
+			t.Errorf("%v is %s", path, got)
+		}
+	}
+}
