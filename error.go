@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
+	"unicode/utf8"
 )
 
 // Error is the one error type of Sabir: every error that [Call] and its relatives return is, or wraps into, an *Error,
@@ -124,11 +126,12 @@ func (e *Error) LogValue() slog.Value {
 // AsError finds the *Error in err's chain; a plain error becomes one of code Unknown that wraps it, context's errors
 // become Canceled and DeadlineExceeded. It returns nil for nil only: a nil *Error that was returned as an error is one of code
 // Unknown, and so is one of code OK, such as an &Error{} that was given no code. Where a method of err panics (Error, Is, As, Unwrap), that is an ErrPanic with the stack.
+// The name and the message are UTF-8: JSON could not carry others, so bytes that are none are replaced by U+FFFD.
 func AsError(err error) (e *Error) {
 	if err == nil {
 		return nil
 	}
-	if e, ok := err.(*Error); ok && e != nil && e.Code != CodeOK {
+	if e, ok := err.(*Error); ok && e != nil && e.Code != CodeOK && utf8.ValidString(e.Message) && utf8.ValidString(e.Name) {
 		return e
 	}
 	defer func() {
@@ -136,7 +139,9 @@ func AsError(err error) (e *Error) {
 			e = panicError(fmt.Sprintf("a method of the error %T", err), v)
 		}
 	}()
-	return asError(err)
+	e = asError(err)
+	e.Name, e.Message = strings.ToValidUTF8(e.Name, "\ufffd"), strings.ToValidUTF8(e.Message, "\ufffd")
+	return e
 }
 
 func asError(err error) *Error {

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // errorDocs parses error.go: the wire name of each constant, and the comment of each variable.
@@ -218,6 +219,19 @@ func TestErrorsMatchByCodeAndName(t *testing.T) {
 	wrapped := Errorf(CodeInternal, "Storage", "reading user 7: %w", os.ErrNotExist)
 	if !errors.Is(wrapped, os.ErrNotExist) || wrapped.Error() != "Storage: reading user 7: file does not exist" {
 		t.Errorf("got %v", wrapped)
+	}
+}
+
+// Formats of text, JSON above all, could not carry such an error to its caller.
+func TestTheTextOfAnErrorIsUTF8(t *testing.T) {
+	for about, err := range map[string]error{
+		"an *Error": NewError(CodeNotFound, "No\xe9", "caf\xe9"), "a plain error": errors.New("caf\xe9"),
+		"a wrapped one": fmt.Errorf("caf\xe9: %w", ErrTooManyCalls),
+	} {
+		e := AsError(err)
+		if !utf8.ValidString(e.Name+e.Message) || !strings.HasPrefix(e.Message, "caf\ufffd") || !errors.Is(e, err) {
+			t.Errorf("%s: %q %q", about, e.Name, e.Message)
+		}
 	}
 }
 

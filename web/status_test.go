@@ -151,3 +151,15 @@ func TestNoContentOverNetHTTPHasNoBody(t *testing.T) {
 		t.Errorf("%d %q %v", response.StatusCode, body, response.Header)
 	}
 }
+
+func TestAnErrorWhoseMessageIsNoUTF8HasItsStatus(t *testing.T) {
+	s := sabir.NewService("files")
+	sabir.Handle(s, "read", func(context.Context, sabir.Empty) (sabir.Empty, error) {
+		return sabir.Empty{}, sabir.NewError(sabir.CodeNotFound, "NoFile", "there is no file caf\xe9")
+	}, sabir.Route("GET", "/files"))
+	node := start(t, sabir.Serve(s), sabir.HTTP(":0"))
+	answered := ask(t, "GET", "http://"+node.HTTPAddr()+"/files", "")
+	if p := answered.problem(t); p.Status != 404 || p.Message != "there is no file caf\ufffd" {
+		t.Errorf("%+v", p)
+	}
+}

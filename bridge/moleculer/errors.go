@@ -3,6 +3,7 @@ package moleculer
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
@@ -190,6 +191,9 @@ func (w *wireError) append(dst []byte) []byte {
 	}
 	c := *w
 	c.Data = nil
+	for _, text := range []*string{&c.Name, &c.Message, &c.NodeID, &c.Type} {
+		*text = strings.ToValidUTF8(*text, "\ufffd")
+	}
 	dst, _ = json.Append(dst, &c)
 	return dst
 }

@@ -3,6 +3,7 @@ package moleculer
 import (
 	stdjson "encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/sabir-go/sabir/codec/json"
 )
@@ -135,10 +136,24 @@ func addMember(dst []byte, member string) []byte {
 	return append(append(dst, member...), '}')
 }
 
-// appendText appends a JSON text.
+// appendText appends a JSON text. Ids and names are nearly always plain, and then nothing is allocated for them.
 func appendText(dst []byte, text string) []byte {
-	dst, _ = json.Append(dst, text) // which writes any text, with a sign in place of bytes that are no UTF-8
+	if isPlain(text) {
+		return append(append(append(dst, '"'), text...), '"')
+	}
+	dst, _ = json.Append(dst, strings.ToValidUTF8(text, "\ufffd")) // which writes any text that is UTF-8
 	return dst
+}
+
+// isPlain reports whether a text stands in JSON as it is.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ', c == '"', c == '\\', c == '<', c == '>', c == '&', c >= 0x7f:
+			return false
+		}
+	}
+	return true
 }
 
 // appendTextOrNull is appendText with null for none.

@@ -1,0 +1,39 @@
+package moleculer
+
+import (
+	stdjson "encoding/json"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec/json"
+)
+
+func TestTextsOfPacketsAreThoseOfJSONAndPlainOnesTakeNoMemory(t *testing.T) {
+	for c := range 0x300 {
+		text := "node-" + string(rune(c)) + "1"
+		want, err := json.Append(nil, text)
+		if got := appendText(nil, text); err != nil || string(got) != string(want) {
+			t.Errorf("%q is %s, and by the codec %s (%v)", text, got, want, err)
+		}
+	}
+	if got := appendText(nil, "\xff"); string(got) != `"`+"\ufffd"+`"` {
+		t.Errorf("bytes that are no text are %s", got)
+	}
+	buffer := make([]byte, 0, 64)
+	if n := testing.AllocsPerRun(100, func() { appendText(buffer, "2b9a5c5e-7b0d-4a51-9d4a-6f7f3a3b1c2d") }); n != 0 {
+		t.Errorf("a plain text took %v allocations", n)
+	}
+}
+
+// A packet that is no JSON is dropped by its receiver, whose caller then waits for its time limit.
+func TestErrorsWhoseTextsAreNoTextsAreAnsweredNevertheless(t *testing.T) {
+	for about, err := range map[string]error{
+		"of Sabir":     sabir.NewError(sabir.CodeInvalidArgument, "B\xe9", "caf\xe9"),
+		"of Moleculer": &Error{Class: "C\xe9", Type: "T\xe9", Message: "caf\xe9", Node: "n\xe9"},
+		"with data":    sabir.NewError(sabir.CodeInvalidArgument, "Bad", "bad").WithData("caf\xe9"),
+	} {
+		if packet := append(appendFailure([]byte(`{"id":"1"`), errorTo(err, "a.b", "n"), nil), '}'); !stdjson.Valid(packet) {
+			t.Errorf("%s: %s", about, packet)
+		}
+	}
+}
