@@ -84,7 +84,8 @@ export function histogram(height = 220) {
     last = Math.min(buckets.length - 1, last + 1);
     while (last - first < 7 && (first > 0 || last < buckets.length - 1)) { if (first > 0) first--; if (last < buckets.length - 1) last++; }
     const n = Math.max(1, last - first + 1), wide = (width - pad.left - pad.right) / n;
-    const top = nice(Math.max(1, ...buckets)), base = height - pad.bottom;
+    // Calls are whole, and the line in the middle says a whole number too.
+    const top = 2 * nice(Math.ceil(Math.max(2, ...buckets) / 2)), base = height - pad.bottom;
     const y = v => base - (base - pad.top) * v / top;
     const parts = [];
     for (const f of [0, 0.5, 1]) {
