@@ -129,7 +129,7 @@ func options(t *testing.T) string {
 			}
 		}
 		if rows.Len() > 0 {
-			fmt.Fprintf(&b, "\n## Options of a %s\n\n| option | |\n|---|---|\n%s", o.where, rows.String())
+			fmt.Fprintf(&b, "\n## Options of a %s\n\n| option | what it does |\n|---|---|\n%s", o.where, rows.String())
 		}
 	}
 	return strings.NewReplacer("Options of a `sabir", "Options of `sabir", "Options of a action", "Options of an action", "Options of a event", "Options of an event").Replace(b.String())
