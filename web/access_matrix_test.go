@@ -241,3 +241,21 @@ func TestVersionsOfAForwardedServiceAreForwarded(t *testing.T) {
 		}
 	}
 }
+
+func TestWhoeverCallsAGuardedActionWithoutCredentialsReadsWhatToSend(t *testing.T) {
+	base := startMatrix(t)
+	const want = "this needs credentials, and none came with the call: send the header X-Api-Key"
+	for _, service := range []string{"own", "passed"} { // of this node, and of another one, which knows nothing of keys
+		for name, got := range map[string]answer{
+			"call":   post(t, base+"/"+service+"/guarded", `{}`),
+			"REST":   ask(t, "GET", base+"/"+service+"/guarded-by-id/7", ""),
+			"batch":  post(t, base+"/batch", `[{"action":"`+service+`.guarded","input":{}}]`),
+			"stream": post(t, base+"/"+service+"/guardedflow", `{}`),
+			"events": post(t, base+"/"+service+"/guardedflow", `{}`, "Accept: text/event-stream"),
+		} {
+			if !strings.Contains(got.body, want+`"`) || !strings.Contains(got.body, `"name":"NotSignedIn"`) {
+				t.Errorf("%s %s: %d %s", service, name, got.status, got.body)
+			}
+		}
+	}
+}

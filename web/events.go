@@ -83,7 +83,7 @@ func (s *server) listen(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 		return
 	}
 	s.headers(w, x)
-	s.streams.ServeEvents(w, r, events, httpstream.Call{Events: offered, Context: principal.Context(sabir.WithRequestID(r.Context(), x.ID), x), Problem: s.problemOf(nil, v.logged()), Until: v.watchCredentials})
+	s.streams.ServeEvents(w, r, events, httpstream.Call{Events: offered, Context: principal.Context(sabir.WithRequestID(r.Context(), x.ID), x), Problem: v.problemOf(nil, v.logged()), Until: v.watchCredentials})
 }
 
 // eventServers counts the servers of this process with events, because each needs a service of its own name.

@@ -13,7 +13,9 @@ import (
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/bind"
 	"github.com/sabir-go/sabir/internal/isolate"
+	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/internal/subrequest"
+	"github.com/sabir-go/sabir/web/auth"
 )
 
 // problem is an error as an RFC 9457 document. The members after Detail are extensions from which Client rebuilds the error.
@@ -91,6 +93,18 @@ func (s *server) located(err error) *sabir.Error {
 		c.Node, e = s.node.ID(), &c
 	}
 	return e
+}
+
+// located is [server.located] for a caller who may be signed in here. The action that asks for a caller knows no ways to sign in, as it may be on another
+// node, and so says only that one is needed.
+func (rc *requestContext) located(err error) *sabir.Error {
+	e := rc.server.located(err)
+	if e.Name != auth.ErrNotSignedIn.Name || e.Message != auth.ErrNotSignedIn.Message || rc.to == nil || rc.to.routeGroup == nil || len(rc.to.routeGroup.authenticators) == 0 {
+		return e
+	}
+	c := *e
+	c.Message += ": send " + principal.Wanted(rc.to.routeGroup.authenticators)
+	return &c
 }
 
 // badParameters is the error for what does not fit the path, the query, headers or cookies.

@@ -54,16 +54,16 @@ func (s *server) headers(w http.ResponseWriter, x *exchange.Exchange) {
 }
 
 // problemOf returns the function that makes a problem document of a stream's error.
-func (s *server) problemOf(a *sabir.Action, of logged) func(err error) (int, []byte) {
+func (rc *requestContext) problemOf(a *sabir.Action, of logged) func(err error) (int, []byte) {
 	make := func(err error) (status int, document []byte) {
 		var e error = sabir.AsError(err)
 		if a != nil {
-			e = s.publicError(a, of, err)
-		} else if failed := s.panicError(err, of); failed != nil {
+			e = rc.publicError(a, of, err)
+		} else if failed := rc.panicError(err, of); failed != nil {
 			e = failed
 		}
-		p := newProblem(s.located(e), of.id)
-		return p.Status, s.appendProblem(nil, p, of)
+		p := newProblem(rc.located(e), of.id)
+		return p.Status, rc.appendProblem(nil, p, of)
 	}
 	return func(err error) (status int, document []byte) {
 		failed := isolate.Do(func() error {

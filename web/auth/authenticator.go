@@ -70,13 +70,13 @@ func (g *gate) before(x *exchange.Exchange) error {
 	case g.optional:
 		return nil
 	}
-	return g.refuse(x, nobody, sabir.NewError(ErrNotSignedIn.Code, ErrNotSignedIn.Name, ErrNotSignedIn.Message+": send "+g.wanted()))
+	return g.refuse(x, nobody, sabir.NewError(ErrNotSignedIn.Code, ErrNotSignedIn.Name, ErrNotSignedIn.Message+": send "+wanted(g.authenticators)))
 }
 
 // wanted names what callers can send, for those who sent nothing that is read here.
-func (g *gate) wanted() string {
+func wanted(authenticators []Authenticator) string {
 	var ways []string
-	for _, a := range g.authenticators {
+	for _, a := range authenticators {
 		ways = append(ways, credentialsOf(a.Scheme()))
 	}
 	return strings.Join(ways, ", or ")
@@ -89,7 +89,7 @@ func (g *gate) unread(x *exchange.Exchange) string {
 	if _, bearer, _ := authorization(x, "Bearer"); bearer && slices.ContainsFunc(g.authenticators, token) {
 		return "the bearer token that came is no JSON web token: such a one has three parts with dots between them"
 	}
-	return "nothing here reads the Authorization header that came: send " + g.wanted()
+	return "nothing here reads the Authorization header that came: send " + wanted(g.authenticators)
 }
 
 // credentialsOf describes for a caller what a scheme has them send.

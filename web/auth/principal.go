@@ -15,6 +15,7 @@ func init() {
 	principal.Filter = func(authenticators any, optional bool) exchange.Filter {
 		return newGate(authenticators.([]Authenticator), optional).filter()
 	}
+	principal.Wanted = func(authenticators any) string { return wanted(authenticators.([]Authenticator)) }
 	principal.Inbound, principal.Context, principal.Until = inbound, contextOf, until
 }
 
