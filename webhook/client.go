@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
+	"github.com/sabir-go/sabir/internal/secret"
 )
 
 // Endpoint is an address to which events are sent.
@@ -76,17 +78,37 @@ func (c *Client) Send(ctx context.Context, to Endpoint, events ...Event) error {
 		return channel.Reject(refused)
 	}
 	if err != nil {
-		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "the webhook %s cannot be delivered: %w", to.ID, withoutURL(err))
+		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "the webhook %s cannot be delivered: %w", to.name(), withoutURL(err))
 	}
 	answer.Body.Close()
 	switch status := answer.StatusCode; {
 	case status >= 200 && status <= 299:
 		return nil
 	case slices.Contains([]int{http.StatusBadRequest, http.StatusGone, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}, status):
-		return channel.Reject(fmt.Errorf("the webhook %s answers %d, after which it is not tried again", to.ID, status))
+		return channel.Reject(fmt.Errorf("the webhook %s answers %d, after which it is not tried again", to.name(), status))
 	default:
-		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "the webhook %s answers %d", to.ID, status)
+		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "the webhook %s answers %d", to.name(), status)
 	}
+}
+
+// name is the endpoint in errors and logs: its ID or, where it has none, its host.
+func (e *Endpoint) name() string { return cmp.Or(e.ID, e.host(), "without an ID") }
+
+// withoutQuery is the URL without what is a secret in most that have one. It tells two endpoints on one host apart.
+func (e *Endpoint) withoutQuery() string {
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return secret.Hidden
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// host leaves out path and query of the URL, which may be secrets.
+func (e *Endpoint) host() string {
+	if u, err := url.Parse(e.URL); err == nil {
+		return u.Host
+	}
+	return ""
 }
 
 // withoutURL leaves the address out of an error, since it may hold a secret.
@@ -100,7 +122,7 @@ func withoutURL(err error) error {
 func newRequest(to Endpoint, events []Event) (*http.Request, error) {
 	u, err := url.Parse(to.URL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
-		return nil, fmt.Errorf("the webhook %s has no URL of the form https://host/path", to.ID)
+		return nil, fmt.Errorf("the webhook %s has no URL of the form https://host/path", to.name())
 	}
 	header := http.Header{"User-Agent": {"sabir-webhook"}}
 	body, err := writeEvents(header, to.Binary, events)
@@ -110,13 +132,13 @@ func newRequest(to Endpoint, events []Event) (*http.Request, error) {
 	if to.Secret != "" {
 		key, err := keyOf(to.Secret)
 		if err != nil {
-			return nil, fmt.Errorf("the webhook %s: %w", to.ID, err)
+			return nil, fmt.Errorf("the webhook %s: %w", to.name(), err)
 		}
 		signed(header, key, events[0].ID, time.Now(), body) // the same id in each attempt
 	}
 	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, u.String(), bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("the webhook %s has no URL of the form https://host/path", to.ID)
+		return nil, fmt.Errorf("the webhook %s has no URL of the form https://host/path", to.name())
 	}
 	request.Header = header
 	request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }

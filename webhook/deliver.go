@@ -12,7 +12,6 @@ import (
 	"github.com/sabir-go/sabir/channel"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/names"
-	"github.com/sabir-go/sabir/internal/secret"
 )
 
 // Delivery says which events [Deliver] sends, and where.
@@ -38,6 +37,7 @@ type Delivery struct {
 // waiting is a delivery in its channel.
 type waiting struct {
 	Endpoint string `json:"endpoint"`
+	Host     string `json:"host"` // that it had, for operators who read the dead letter
 	Event    Event  `json:"event"`
 }
 
@@ -81,7 +81,7 @@ func (d *Delivery) keep(ctx context.Context, deliveries *channel.Channel[waiting
 	known := make(map[string]bool)
 	for _, to := range endpoints {
 		if known[to.ID] { // what waits for it would be sent to the other one
-			errs = append(errs, fmt.Errorf("webhook: two endpoints of %s have the ID %q: the one at %s gets nothing; give each an ID of its own", d.Channel, to.ID, secret.Redacted(to.URL)))
+			errs = append(errs, fmt.Errorf("webhook: two endpoints of %s have the ID %q: the one at %s gets nothing; give each an ID of its own", d.Channel, to.ID, to.withoutQuery()))
 			continue
 		}
 		known[to.ID] = true
@@ -89,7 +89,7 @@ func (d *Delivery) keep(ctx context.Context, deliveries *channel.Channel[waiting
 		if to.Events != nil && !slices.ContainsFunc(to.Events, wants) {
 			continue
 		}
-		_, err := deliveries.Publish(ctx, sabir.NodeFromContext(ctx), waiting{to.ID, e}) // the others get theirs all the same
+		_, err := deliveries.Publish(ctx, sabir.NodeFromContext(ctx), waiting{to.ID, to.host(), e}) // the others get theirs all the same
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

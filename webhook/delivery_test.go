@@ -98,6 +98,31 @@ func TestADeliveryThatCannotSucceedIsADeadLetter(t *testing.T) {
 	}
 }
 
+func TestTheDeadLetterOfAnEndpointWithoutAnIDNamesItsHostAndNoSecret(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(410) }))
+	defer server.Close()
+	hooks := sabir.NewService("hooks")
+	webhook.Deliver(hooks, webhook.Delivery{Channel: "shop.hooks", Events: []string{"orders.*"}, Client: here, Consumer: fast,
+		Endpoints: always(webhook.Endpoint{URL: server.URL + "/s3cret?token=s3cret"})})
+	node := start(t, []*sabir.Service{hooks})
+	emit(t, node, "orders.placed")
+	var letters []channel.DeadLetter
+	for until := time.Now().Add(20 * time.Second); len(letters) == 0 && time.Now().Before(until); {
+		var err error
+		if letters, err = channel.DeadLetters(t.Context(), node, "shop.hooks.dead", 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(letters) == 0 {
+		t.Fatal("there is no dead letter")
+	}
+	host := strings.TrimPrefix(server.URL, "http://")
+	data, reason := string(letters[0].Data), letters[0].Dead.Reason
+	if !strings.Contains(data, `"host":"`+host+`"`) || !strings.Contains(reason, "the webhook "+host+" answers 410") || strings.Contains(data+reason, "s3cret") {
+		t.Errorf("its data is %s, its reason %s", data, reason)
+	}
+}
+
 func TestAnEndpointThatHasGoneGetsNothingMore(t *testing.T) {
 	var asked, listed atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
