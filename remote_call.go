@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/outlier"
 	"github.com/sabir-go/sabir/internal/wire"
 )
@@ -232,8 +234,26 @@ func (n *Node) providerByName(action, node string) (provider, error) {
 	if f := n.foreign.all()[node]; f != nil {
 		return provider{id: node, foreign: f, candidate: f.candidate}, nil
 	}
-	return provider{}, &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true,
+	e := &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true,
 		Message: "cannot call " + action + " on node " + node + ": there is no link to a node of that name"}
+	if near := n.nearestNodes(node); near != nil {
+		e.Message += "; did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return provider{}, e
+}
+
+// nearestNodes returns the nodes of the cluster that an id may be a slip of; none for a node that is known.
+func (n *Node) nearestNodes(id string) []string {
+	var known []string
+	for _, one := range n.Nodes() {
+		if one.ID == id {
+			return nil
+		}
+		if !one.ClientOnly {
+			known = append(known, one.ID)
+		}
+	}
+	return names.Nearest(id, known)
 }
 
 // callError makes the caller's error of the one that a call or a stream over the link ended with.

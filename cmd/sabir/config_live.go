@@ -32,7 +32,7 @@ Secrets and passwords in addresses are hidden. The node has the option of config
 			defer cancel()
 			values, err := sabir.Call[[]config.Value](ctx, to.node, "$config.list", sabir.Empty{}, sabir.ToNode(args[0]))
 			if err != nil {
-				return err
+				return to.fromCluster(err)
 			}
 			c.showSettings(values)
 			return nil

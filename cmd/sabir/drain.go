@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -70,10 +71,20 @@ func (c *cli) setDrained(ctx context.Context, id string, drained bool) error {
 	defer cancel()
 	info, err := sabir.Call[introspect.Node](ctx, to.node, action, sabir.Empty{}, sabir.ToNode(id))
 	if err != nil {
-		if !slices.ContainsFunc(to.node.Nodes(), func(n introspect.Node) bool { return n.ID == id }) {
-			return sabir.Errorf(sabir.CodeNotFound, "CommandFailed", "%w", advice{errors.New("the cluster has no node " + id), `"sabir nodes" lists them`})
+		var known []string
+		for _, n := range to.node.Nodes() {
+			if n.ID == id {
+				return err
+			}
+			if !n.ClientOnly {
+				known = append(known, n.ID)
+			}
 		}
-		return err
+		text := "the cluster has no node " + id
+		if near := names.Nearest(id, known); near != nil {
+			text += "; did you mean " + strings.Join(near, ", ") + "?"
+		}
+		return sabir.Errorf(sabir.CodeNotFound, "CommandFailed", "%w", advice{errors.New(text), `"sabir nodes" lists them`})
 	}
 	result := drainResult{Node: id, Drained: drained, InFlight: max(0, info.Load.InFlight-1), Only: []string{}} // without the question itself
 	if drained {

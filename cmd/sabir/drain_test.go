@@ -43,3 +43,17 @@ func TestANodeIsDrainedAndUndrained(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestACommandForAMisspeltNodeNamesTheNearestOne(t *testing.T) {
+	address := freePort(t)
+	s := sabir.NewService("users")
+	sabir.Handle(s, "get", func(context.Context, sabir.Empty) (int, error) { return 1, nil })
+	startMember(t, "orders-1", address, s)
+	for _, args := range [][]string{{"drain", "order-1"}, {"undrain", "order-1"}, {"config", "list", "order-1"}, {"config", "set", "order-1", "log.level=debug"}, {"processes", "order-1"},
+		{"call", "users.get", "--to", "order-1"}} {
+		got := sabirRun(t, append(args, "--join", address)...)
+		if got.code == exitOK || !strings.Contains(got.out+got.errOut, "did you mean orders-1?") || strings.Contains(got.out+got.errOut, "cli-") {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
+}
