@@ -24,6 +24,7 @@ type conn struct {
 	link          *quic.Conn
 	stream        *quic.Stream
 	socket        *socket
+	silence       *silence
 	local, remote net.Addr
 
 	closed  atomic.Bool
@@ -31,9 +32,9 @@ type conn struct {
 	writing sync.Mutex // the stream must not be ended during a write
 }
 
-func newConn(link *quic.Conn, stream *quic.Stream, socket *socket, local, remote net.Addr) *conn {
+func newConn(link *quic.Conn, stream *quic.Stream, socket *socket, keepAlive time.Duration, local, remote net.Addr) *conn {
 	socket.hold()
-	return &conn{link: link, stream: stream, socket: socket, local: local, remote: remote}
+	return &conn{link: link, stream: stream, socket: socket, silence: watch(link, keepAlive), local: local, remote: remote}
 }
 
 func (c *conn) Read(p []byte) (int, error) {
@@ -68,7 +69,6 @@ func (c *conn) Write(p []byte) (int, error) {
 
 // fail returns err as an error of package net. Those of the library are all net.ErrClosed, whichever side closed.
 func (c *conn) fail(op string, err error) error {
-	_, idle := errors.AsType[*quic.IdleTimeoutError](err)
 	_, cancelled := errors.AsType[*quic.StreamError](err)
 	switch {
 	case c.closed.Load():
@@ -77,7 +77,7 @@ func (c *conn) fail(op string, err error) error {
 		err = os.ErrDeadlineExceeded
 	case errors.Is(err, syscall.ECONNREFUSED): // the peer's process is gone, as its machine reports
 		err = syscall.ECONNRESET
-	case idle:
+	case c.silence.ended():
 		err = syscall.ETIMEDOUT
 	case cancelled:
 		err = syscall.EPIPE
@@ -133,6 +133,7 @@ func (c *conn) sendClose() {
 		code, text = codeTimeout, "closed long ago"
 	}
 	c.link.CloseWithError(code, text)
+	c.silence.stop()
 	c.socket.dropClosed()
 }
 
@@ -140,6 +141,7 @@ func (c *conn) sendClose() {
 func (c *conn) refuse(why string) {
 	c.closed.Store(true)
 	c.link.CloseWithError(codeRefused, why)
+	c.silence.stop()
 	c.socket.drop()
 }
 

@@ -76,14 +76,12 @@ func settings(config transport.Config) *quic.Config {
 		MaxConnectionReceiveWindow:     received,
 		MaxIncomingStreams:             -1,
 		MaxIncomingUniStreams:          1, // the goodbye
-		MaxIdleTimeout:                 24 * time.Hour,
+		KeepAlivePeriod:                config.KeepAliveIdle(),
+		MaxIdleTimeout:                 24 * time.Hour, // of the clock; see silence
 		// The library would look for larger packets that get through, and go on sending those for as long as the connection
 		// lasts: where the path then becomes smaller, all of them are lost, and so is the connection.
 		InitialPacketSize:       uint16(min(config.PacketLimit(), mostPacket)),
 		DisablePathMTUDiscovery: true,
-	}
-	if idle := config.KeepAliveIdle(); idle > 0 {
-		s.KeepAlivePeriod, s.MaxIdleTimeout = idle, 2*idle
 	}
 	return s
 }
@@ -108,6 +106,7 @@ func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config)
 	l := &listener{
 		socket:    newSocket(shared, udp),
 		accepting: accepting,
+		keepAlive: config.KeepAliveIdle(),
 		addr:      addr,
 		waiting:   make(chan *conn, backlog),
 		closed:    make(chan struct{}),
@@ -191,7 +190,7 @@ func dial(ctx context.Context, address string, to *url.URL, config transport.Con
 		link.CloseWithError(codeClosed, "")
 		return nil, unsent(packets, err)
 	}
-	return newConn(link, stream, socket, udp.LocalAddr(), udp.RemoteAddr()), nil
+	return newConn(link, stream, socket, config.KeepAliveIdle(), udp.LocalAddr(), udp.RemoteAddr()), nil
 }
 
 // unsent adds to the failure of a dial what kept its packets from leaving this machine, which the library does not hear of.
@@ -217,6 +216,7 @@ func readGreeting(stream *quic.Stream) (byte, error) {
 type listener struct {
 	socket    *socket
 	accepting *quic.Listener
+	keepAlive time.Duration
 	addr      string
 	waiting   chan *conn
 
@@ -250,7 +250,7 @@ func (l *listener) take(link *quic.Conn) {
 		link.CloseWithError(codeRefused, "the connection allows no stream")
 		return
 	}
-	c := newConn(link, stream, l.socket, link.LocalAddr(), link.RemoteAddr())
+	c := newConn(link, stream, l.socket, l.keepAlive, link.LocalAddr(), link.RemoteAddr())
 	select {
 	case l.waiting <- c:
 	default:
