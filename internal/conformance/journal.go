@@ -15,7 +15,10 @@ type journal struct {
 	cut   int // lines that are not kept
 }
 
-const journalLines = 60
+const (
+	journalLines = 60
+	journalWidth = 400 // bytes of a line: stacks are cut
+)
 
 func (j *journal) Write(line []byte) (int, error) {
 	j.mu.Lock()
@@ -24,7 +27,8 @@ func (j *journal) Write(line []byte) (int, error) {
 		j.lines = j.lines[1:]
 		j.cut++
 	}
-	j.lines = append(j.lines, string(line))
+	kept := string(line[:min(journalWidth, len(line))])
+	j.lines = append(j.lines, strings.TrimSuffix(kept, "\n"))
 	return len(line), nil
 }
 
@@ -33,5 +37,5 @@ func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j,
 func (j *journal) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return fmt.Sprintf("the nodes logged, after %d lines:\n%s", j.cut, strings.Join(j.lines, ""))
+	return fmt.Sprintf("the nodes logged, after %d lines:\n%s", j.cut, strings.Join(j.lines, "\n"))
 }

@@ -23,7 +23,7 @@ const stoppedEnv = "SABIR_TEST_STOPPED"
 // counts as gone: virtual machines are stopped while they are moved. It runs the calling test, which must do nothing else, a second
 // time in a process of its own, with both ends of the connection in it.
 func OutlivesAStop(t *testing.T, address string) {
-	const keepAlive, stop = 100 * time.Millisecond, 2 * time.Second
+	const keepAlive, stop = 500 * time.Millisecond, 2 * time.Second
 	if os.Getenv(stoppedEnv) != "" {
 		standStill(t, address, transport.Config{KeepAlive: keepAlive})
 		return

@@ -7,8 +7,11 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// silentLooks is the number of looks in a row without a packet after which the peer counts as gone.
-const silentLooks = 2
+// The peer counts as gone after so many looks in a row without a packet, of which as many lie between two pings.
+const (
+	silentLooks  = 6
+	looksPerPing = 3
+)
 
 // silence ends a connection whose peer sends nothing, not even acknowledgements of the pings that the library sends meanwhile.
 //
@@ -16,7 +19,7 @@ const silentLooks = 2
 // loses all its connections the moment it goes on. Time is counted in looks here, of which such a stop holds one at most.
 type silence struct {
 	link  *quic.Conn
-	every time.Duration
+	every time.Duration // the time between two looks
 
 	mu       sync.Mutex
 	timer    *time.Timer // nil when it has ended
@@ -25,12 +28,12 @@ type silence struct {
 	found    bool        // that the peer is silent
 }
 
-// watch begins to look every so often; 0 is never.
-func watch(link *quic.Conn, every time.Duration) *silence {
-	s := &silence{link: link, every: every}
-	if every > 0 {
+// watch begins to look at a connection that sends pings so far apart; 0 is never.
+func watch(link *quic.Conn, pings time.Duration) *silence {
+	s := &silence{link: link, every: pings / looksPerPing}
+	if pings > 0 {
 		s.mu.Lock()
-		s.timer = time.AfterFunc(every, s.look)
+		s.timer = time.AfterFunc(s.every, s.look)
 		s.mu.Unlock()
 	}
 	return s

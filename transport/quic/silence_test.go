@@ -61,7 +61,7 @@ func relay(t *testing.T, to string) (addr string, cut func()) {
 }
 
 func TestAPeerThatSendsNothingMoreIsGivenUpByBothSides(t *testing.T) {
-	config := transport.Config{KeepAlive: 100 * time.Millisecond}
+	config := transport.Config{KeepAlive: 500 * time.Millisecond}
 	l, err := transport.Listen(t.Context(), "quic://127.0.0.1:0", config)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestAPeerThatSendsNothingMoreIsGivenUpByBothSides(t *testing.T) {
 	defer server.Close()
 
 	// It is given up for silence, not for being idle: the pings of the library keep it open.
-	client.SetReadDeadline(time.Now().Add(time.Second))
+	client.SetReadDeadline(time.Now().Add(1500 * time.Millisecond))
 	if _, err := client.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("an idle connection ended with %v", err)
 	}
