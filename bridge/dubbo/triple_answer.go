@@ -279,7 +279,7 @@ func webTrailers(h http.Header) []byte {
 
 // exception is the exception that an error is for Java; nil for one that is a status.
 func (c *tripleCall) exception(err error) *hessian.Exception {
-	if err == nil || err == errGone || c.inv == nil || c.wrote {
+	if err == nil || err == errGone || c.inv == nil || c.wrote || c.form.status {
 		return nil
 	}
 	if _, is := errors.AsType[*refusal](err); is {

@@ -32,6 +32,7 @@ type messageForm struct {
 	connect bool // else gRPC
 	web     bool // gRPC-Web, whose trailers are the last message
 	stream  bool // of Connect's protocol
+	status  bool // errors are a status in any case: the client of Dubbo for Go panics where it gets an exception
 	codec   codec.Codec
 }
 
@@ -39,8 +40,10 @@ type messageForm struct {
 func formOf(r *http.Request) messageForm {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	switch kind {
-	case "application/grpc", "application/grpc+proto", "application/grpc+hessian2": // Dubbo for Go names what is in the wrapper
+	case "application/grpc", "application/grpc+proto":
 		return messageForm{codec: protobuf.Codec}
+	case "application/grpc+hessian2": // Dubbo for Go names what is in the wrapper
+		return messageForm{status: true, codec: protobuf.Codec}
 	case "application/grpc+json":
 		return messageForm{codec: protojson.Codec}
 	case grpcweb.Type, grpcweb.Type + "+proto":

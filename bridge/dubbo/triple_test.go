@@ -115,6 +115,15 @@ func TestAWrapperOfDubboForGoIsAnswered(t *testing.T) {
 	}
 }
 
+// Its client takes an exception for the answer of the method, and panics.
+func TestAnErrorForDubboForGoIsAStatus(t *testing.T) {
+	_, address := tripling(t)
+	answer := grpc(t, http2Client(t), address, "/com.shop.OrderService/fail", map[string]string{"content-type": "application/grpc+hessian2"}, strings.NewReader(message(wrap(t, []string{"java.lang.String"}, "state"))))
+	if len(answer.messages) != 0 || answer.header.Get("Tri-Exception-Code") != "" || answer.trailer.Get("Grpc-Status") != "9" || answer.trailer.Get("Grpc-Message") == "" {
+		t.Errorf("got %v, %q, %v", answer.header, answer.messages, answer.trailer)
+	}
+}
+
 func TestAnExceptionOfTripleIsInTheWrapper(t *testing.T) {
 	_, address := tripling(t)
 	answer := grpc(t, http2Client(t), address, "/com.shop.OrderService/fail", nil, strings.NewReader(message(wrap(t, []string{"java.lang.String"}, "state"))))
