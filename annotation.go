@@ -15,6 +15,9 @@ import (
 // rest of the path. An action may have several forms. Fields with the tag `form:"name"` may also come from an HTML form or a webhook,
 // as application/x-www-form-urlencoded or multipart/form-data.
 //
+// A stream's inputs all have what the path, the query and the headers say. Those of an upload, []byte, have no fields: the path's
+// parameters are metadata of the call, see [MetadataFromContext].
+//
 // A pattern that does not fit the input is reported when the service starts.
 func Route(method, pattern string) ActionOption {
 	return actionOption(func(d *definition) { d.routes = append(d.routes, route.Route{Method: method, Pattern: pattern}) })
@@ -57,7 +60,7 @@ func (a *Action) annotate(def *definition) error {
 		return err
 	}
 	for _, r := range def.routes {
-		full, err := route.New(r.Method, r.Pattern, a.In)
+		full, err := a.route(r)
 		if err != nil {
 			return badAnnotation(def, "Route(%q, %q): %w", r.Method, r.Pattern, err)
 		}
@@ -69,6 +72,14 @@ func (a *Action) annotate(def *definition) error {
 		}
 	}
 	return nil
+}
+
+// route works out where the input comes from.
+func (a *Action) route(r route.Route) (route.Route, error) {
+	if a.Stream && a.InputsBytes() {
+		return route.NewUpload(r.Method, r.Pattern)
+	}
+	return route.New(r.Method, r.Pattern, a.In)
 }
 
 func badAnnotation(def *definition, format string, args ...any) error {

@@ -120,7 +120,8 @@ type Action struct {
 	Examples   []struct{ In, Out any } // see Example; nil for an action of another node
 	Deprecated string                  // what to use instead; "" for what is not deprecated
 
-	remoteOut string // Go type of the output of an action of another node; "" where that is not known
+	remoteIn  string // Go types of the input and output of an action of another node; "" where they are not known
+	remoteOut string
 
 	notes    map[any]any         // see Annotate
 	signal   func(signal.Signal) // to the listeners; nil without any

@@ -133,12 +133,19 @@ func describe(a *Action) introspect.Action {
 	return info
 }
 
+// InputsBytes reports whether the action's inputs are []byte, as those of an upload are. It knows of actions of other nodes too, whose
+// In is nil.
+func (a *Action) InputsBytes() bool {
+	return a.Remote && a.remoteIn == bytesName || typeName(a.In) == bytesName
+}
+
 // OutputsBytes reports whether the action's output is []byte, which other faces show as a file. It knows of actions of other nodes too,
 // whose Out is nil.
 func (a *Action) OutputsBytes() bool {
-	const bytes = "[]uint8" // as reflect writes it
-	return a.Remote && a.remoteOut == bytes || typeName(a.Out) == bytes
+	return a.Remote && a.remoteOut == bytesName || typeName(a.Out) == bytesName
 }
+
+const bytesName = "[]uint8" // as reflect writes it
 
 func typeName(t reflect.Type) string {
 	if t == nil {

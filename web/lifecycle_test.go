@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web/exchange"
 )
 
 // gated is a service whose action signals when it was entered, and answers when it is released, even if its context has ended.
@@ -257,6 +258,24 @@ func counted(runs *atomic.Int64, options ...sabir.ServiceOption) *sabir.Service 
 		return in * 2, nil
 	})
 	return s
+}
+
+// A request is looked up, and then its answer is made of the table as it is by then.
+func TestARequestWhoseServiceComesBetweenLookUpAndAnswerMayBeSentAgain(t *testing.T) {
+	var s *server
+	start(t, sabir.Serve(counted(new(atomic.Int64))), capture(&s))
+	for _, method := range []string{http.MethodPost, http.MethodGet} {
+		x := &exchange.Exchange{Method: method, Path: "/counted/double"}
+		rc := requestContext{Exchange: x, server: s, to: &target{routeGroup: &s.settings.root}}
+		rc.noTarget()
+		want, retryable := http.StatusServiceUnavailable, true
+		if method == http.MethodGet { // which it never takes
+			want, retryable = http.StatusMethodNotAllowed, false
+		}
+		if x.Status != want || strings.Contains(string(x.Out), `"retryable":true`) != retryable {
+			t.Errorf("%s: %d %s", method, x.Status, x.Out)
+		}
+	}
 }
 
 // tally counts the outcomes of many calls.

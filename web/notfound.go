@@ -27,6 +27,10 @@ func (rc *requestContext) noTarget() {
 	if slices.Contains(methods, http.MethodGet) && !slices.Contains(methods, http.MethodHead) {
 		methods = append(methods, http.MethodHead)
 	}
+	if slices.Contains(methods, rc.Method) { // its service came since it was looked up
+		rc.fail(rc.unavailable(rc.Path))
+		return
+	}
 	methods = append(methods, http.MethodOptions)
 	slices.Sort(methods)
 	allow := strings.Join(slices.Compact(methods), ", ")
@@ -49,16 +53,21 @@ const maxSuggest = 100
 // notYet is the error for an address that may have a target in a moment: while the node starts or stops, and for a call of a service
 // that the node expects and has not seen yet. It says nothing of the actions that there are. It is nil for any other address.
 func (s *server) notYet(method, path string) error {
-	e := &sabir.Error{Code: sabir.CodeUnavailable, Name: sabir.ErrServiceUnavailable.Name, Node: s.node.ID(), Retryable: true}
 	if state := s.node.State(); state != sabir.StateRunning {
+		e := s.unavailable(path)
 		e.Message = fmt.Sprintf("no action has the address %.200q; the node is %s", path, state)
 		return e
 	}
 	if name := s.nameOf(path); method != http.MethodPost || !s.settings.forwards(name) || !s.node.Awaits(name) {
 		return nil
 	}
-	e.Message = fmt.Sprintf("what has the address %.200q is not available now", path)
-	return e
+	return s.unavailable(path)
+}
+
+// unavailable is the error for an address whose target is not there at the moment.
+func (s *server) unavailable(path string) *sabir.Error {
+	return &sabir.Error{Code: sabir.CodeUnavailable, Name: sabir.ErrServiceUnavailable.Name, Node: s.node.ID(), Retryable: true,
+		Message: fmt.Sprintf("what has the address %.200q is not available now", path)}
 }
 
 // nameOf is the name of the action whose calls go to a path.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"github.com/sabir-go/sabir/internal/principal"
 	"net/http"
 
@@ -36,11 +37,33 @@ func (rc *requestContext) streamCall(r *http.Request) (call httpstream.Call, err
 	}
 	trusted := rc.Answer.Has("Access-Control-Allow-Origin")
 	call = httpstream.Call{Origin: func(string) bool { return trusted }, Action: rc.to.action, Context: principal.Context(ctx, rc.Exchange), Problem: rc.problemOf(rc.to.action, rc.logged()), Until: rc.watchCredentials,
-		BytesOut: rc.to.get && rc.to.action.OutputsBytes()}
-	if rc.to.binder != nil && rc.to.get {
+		BytesIn: rc.to.rest && rc.to.action.InputsBytes(), BytesOut: rc.to.get && rc.to.action.OutputsBytes()}
+	switch {
+	case rc.to.binder == nil:
+	case rc.to.get:
 		call.Input, err = rc.to.binder.Append(nil, rc.Exchange)
+	case rc.to.action.InputsBytes():
+		call.Context = rc.pathMetadata(call.Context)
+	default:
+		call.Bind = rc.bindInput
+		_, err = rc.bindInput(nil) // what the body cannot mend is wrong before it is read
 	}
 	return call, err
+}
+
+// bindInput is one input of a stream: what the body has of it, and what the address and the headers have.
+func (rc *requestContext) bindInput(body []byte) ([]byte, error) {
+	x := *rc.Exchange
+	x.Body = body
+	return rc.to.binder.Append(nil, &x)
+}
+
+// pathMetadata adds the path's parameters of an upload, whose inputs are bytes and have no fields.
+func (rc *requestContext) pathMetadata(ctx context.Context) context.Context {
+	for i, name := range rc.to.names {
+		ctx = sabir.WithMetadata(ctx, name, rc.Params[i])
+	}
+	return ctx
 }
 
 // headers copies the headers that filters have set to a response that others write.

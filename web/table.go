@@ -27,6 +27,7 @@ type target struct {
 	action     *sabir.Action         // wrapped in the group's middlewares; nil for what is no action
 	rest       bool                  // a REST form
 	binder     *bind.Binder          // of a REST form; nil where the input is the body
+	names      []string              // of the path's parameters
 	get        bool                  // a REST form that only reads
 	page       func(*requestContext) // of the server itself; nil for an action
 	protocol   protocol.Protocol     // which answers at the path; nil for HTTP's own form
@@ -177,6 +178,11 @@ func (t *table) addRoute(d *routeGroup, a *sabir.Action, r route.Route) error {
 		rest: true, get: r.Method == http.MethodGet}
 	if !r.Body || len(r.Params) > 0 || len(r.Form) > 0 {
 		form.binder = bind.New(r, d.binding()...)
+	}
+	for _, p := range r.Params {
+		if p.In == route.Path {
+			form.names = append(form.names, p.Name)
+		}
 	}
 	if form.get && a.Annotation(gateway.CacheNote) != nil {
 		form.chain, form.needsKeep = append(slices.Clip(form.chain), exchange.Filter{Name: "cache", After: new(httpcache.Headers).After}), true

@@ -24,6 +24,10 @@ func (x *session) openInput() (input, error) {
 		if x.call.Input != nil {
 			return x.one(x.call.Input), nil
 		}
+		if x.call.Bind != nil && !x.bytesIn {
+			text, err := x.call.Bind(nil)
+			return x.one(text), err
+		}
 		return nil, nil
 	}
 	x.body.set = x.control.SetReadDeadline
@@ -107,10 +111,19 @@ func (x *session) document() (input, error) {
 		return nil, tooLargeIn("the body", limit)
 	}
 	x.body.finish()
+	all, err := x.bind(text)
 	return func(s *values) error {
 		defer x.in.Remove(cap(text))
-		return x.one(text)(s)
-	}, nil
+		return x.one(all)(s)
+	}, err
+}
+
+// bind is one input of the body with what the address and the headers have of it.
+func (x *session) bind(text []byte) ([]byte, error) {
+	if x.call.Bind == nil {
+		return text, nil
+	}
+	return x.call.Bind(text)
 }
 
 // readAll reads all of r, and counts it as it comes.
@@ -145,6 +158,9 @@ func (x *session) lines(s *values) error {
 			return tooLargeIn(fmt.Sprintf("the body's line %d", lines.number), x.limits.Value)
 		case err != nil:
 			return x.badBody(err)
+		}
+		if line, err = x.bind(line); err != nil {
+			return err
 		}
 		if err := x.sendJSON(s, line, "the body's line ", lines.number, false); err != nil {
 			return err

@@ -50,6 +50,9 @@ type Call struct {
 	// Input is the one input as JSON, where path and query gave it; a body then counts for nothing. Nil means that the body
 	// has the inputs. Where it was made of the body too, that has been read already.
 	Input []byte
+	// Bind adds to each input of the body, which is JSON, what else of the request the action's input takes; nil where that is the whole
+	// input. It gets an empty body where there is none, and may be called as long as the stream is open.
+	Bind func(body []byte) ([]byte, error)
 	// BytesIn and BytesOut report that inputs and outputs are []byte where the action is another node's, whose types are not
 	// known here (Action.In and Out are nil). Where false, the request decides: one that brings a file or accepts
 	// application/octet-stream.

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -64,6 +65,25 @@ func New(method, pattern string, in reflect.Type) (Route, error) {
 		return r, err
 	}
 	r.Params, r.Body, r.Form = b.params, b.left, b.form
+	return r, nil
+}
+
+// NewUpload returns the route of a stream whose inputs are the bytes of the body. Its path's parameters are text, and become metadata
+// of the call.
+func NewUpload(method, pattern string) (Route, error) {
+	r := Route{Method: method, Pattern: pattern}
+	body, err := takesBody(method)
+	if err != nil {
+		return r, err
+	}
+	segments, err := Segments(pattern)
+	if err != nil {
+		return r, err
+	}
+	if !body {
+		return r, errors.New("an upload needs a body; use PUT, POST or PATCH")
+	}
+	r.Params, r.Body = textParams(segments), true
 	return r, nil
 }
 
