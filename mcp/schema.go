@@ -107,7 +107,7 @@ func (t copier) copy(s *schema.Schema) *schema.Schema {
 		return nil
 	}
 	c := *s
-	c.Rules, c.Tag, c.GoType, c.WriteOnly, c.FieldNumber = nil, "", "", false, 0
+	c.Rules, c.Tag, c.GoType, c.WriteOnly, c.FieldNumber, c.ProtoType = nil, "", "", false, 0, ""
 	if !knownFormats[c.Format] {
 		c.Format = ""
 	}

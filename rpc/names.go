@@ -25,15 +25,13 @@ func Package(name string) sabir.Middleware {
 	return sabir.Middleware{Name: "rpc.Package", Local: note, Stream: note}
 }
 
-type sideEffectsNote struct{}
-
 // NoSideEffects declares that an action only reads, so that Connect's clients may call it with GET, which browsers and proxies cache. An
 // action with a REST form for GET, or whose answers are cached, needs no such declaration. It is for Handle:
 //
 //	sabir.Handle(users, "find", find, sabir.Use(rpc.NoSideEffects()))
 func NoSideEffects() sabir.Middleware {
 	return sabir.Middleware{Name: "rpc.NoSideEffects", Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-		a.Annotate(sideEffectsNote{}, true)
+		a.Annotate(protoname.ReadsNote, true)
 		return next
 	}}
 }
@@ -52,5 +50,5 @@ func readsOnly(a *sabir.Action) bool {
 			return true
 		}
 	}
-	return a.Annotation(gateway.CacheNote) != nil || a.Annotation(sideEffectsNote{}) != nil
+	return a.Annotation(gateway.CacheNote) != nil || a.Annotation(protoname.ReadsNote) != nil
 }

@@ -55,7 +55,8 @@ type Action struct {
 	Auth        []string       `json:"auth,omitempty"`     // names of the schemes of which one is demanded
 	Scopes      []string       `json:"scopes,omitempty"`   // roles of which the caller needs one
 	Idempotent  bool           `json:"idempotent,omitempty"`
-	CacheFor    float64        `json:"cacheFor,omitempty"` // seconds that answers are kept
+	NoEffects   bool           `json:"noSideEffects,omitempty"` // as rpc.NoSideEffects declares
+	CacheFor    float64        `json:"cacheFor,omitempty"`      // seconds that answers are kept
 	Examples    []Example      `json:"examples,omitempty"`
 	Deprecated  bool           `json:"deprecated,omitempty"`
 	Instead     string         `json:"instead,omitempty"` // what to use in place of a deprecated action

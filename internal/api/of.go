@@ -114,6 +114,7 @@ func (m *maker) local(a *sabir.Action, d *Action) {
 	d.In, d.Out = m.schema(a, a.In, schema.Input), m.schema(a, a.Out, schema.Output)
 	pkg, _ := a.Annotation(protoname.PackageNote).(string)
 	d.RPC = protoname.MethodOf(a.Service, a.Short, a.Version, pkg).Path()
+	d.NoEffects = a.Annotation(protoname.ReadsNote) != nil
 	if keep, ok := a.Annotation(gateway.CacheNote).(time.Duration); ok {
 		d.CacheFor = keep.Seconds()
 	}

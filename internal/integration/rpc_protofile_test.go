@@ -3,7 +3,9 @@ package integration
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -44,6 +46,39 @@ type placeOrder struct {
 	Urgent    bool              `json:"urgent"`
 }
 
+// allShapes has a field of each form that codec/protobuf names.
+type allShapes struct {
+	Bool      bool                  `json:"bool,omitempty"`
+	Int       int                   `json:"int,omitempty"`
+	Int8      int8                  `json:"int8,omitempty"`
+	Uint      uint                  `json:"uint,omitempty"`
+	Uint16    uint16                `json:"uint16,omitempty"`
+	Uint64    uint64                `json:"uint64,omitempty"`
+	MaybeInt  *int                  `json:"maybe_int,omitempty"`
+	MaybeZero *uint8                `json:"maybe_zero,omitzero"`
+	MaybeText *string               `json:"maybe_text,omitempty" validate:"omitempty,max=4"`
+	MaybeFlag *bool                 `json:"maybe_flag,omitempty"`
+	MaybeRate *float32              `json:"maybe_rate,omitempty"`
+	MaybeData *[]byte               `json:"maybe_data,omitempty"`
+	MaybeTime *time.Time            `json:"maybe_time,omitempty"`
+	MaybeWait *time.Duration        `json:"maybe_wait,omitempty"`
+	MaybeLine *orderLine            `json:"maybe_line,omitempty"`
+	ByInt     map[int]float64       `json:"by_int"`
+	ByInt32   map[int32]string      `json:"by_int32"`
+	ByUint8   map[uint8]bool        `json:"by_uint8"`
+	ByUint    map[uint]orderLine    `json:"by_uint"`
+	ByName    map[string]*orderLine `json:"by_name"`
+	Lines     []*orderLine          `json:"line_list"`
+	Times     []time.Time           `json:"times"`
+	Blobs     [][]byte              `json:"blobs"`
+	Pair      [2]int32              `json:"pair"`
+	Digest    [4]byte               `json:"digest"`
+	Host      netip.Addr            `json:"host"`
+	MaybeHost *netip.Addr           `json:"maybe_host,omitempty"`
+	Self      *allShapes            `json:"self,omitempty"`
+	Raw       json.RawMessage       `json:"raw,omitempty"`
+}
+
 type placed struct {
 	Number string `json:"number" protobuf:"4"`
 	Left   int    `json:"left"`
@@ -58,6 +93,8 @@ func TestTheProtoFileAndReflectionDescribeAServiceTheSame(t *testing.T) {
 	s := sabir.NewService("orders", sabir.Use(rpc.Package("shop.v1")))
 	sabir.Handle(s, "place", func(_ context.Context, in placeOrder) (placed, error) { return placed{Number: in.OrderID}, nil }, sabir.Idempotent())
 	sabir.Handle(s, "cancel-all", func(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, nil })
+	sabir.Handle(s, "shape", func(_ context.Context, in allShapes) (allShapes, error) { return in, nil }, sabir.Use(rpc.NoSideEffects()))
+	sabir.Handle(s, "find", func(_ context.Context, in tick) (tick, error) { return in, nil }, sabir.Route("GET", "/find"))
 	sabir.HandleStream(s, "watch", func(context.Context, *sabir.Stream[orderLine, tick]) error { return nil })
 	sabir.HandleStream(s, "follow", func(context.Context, *sabir.Stream[orderLine, tick]) error { return nil }, sabir.ServerStream())
 	sabir.HandleStream(s, "collect", func(context.Context, *sabir.Stream[orderLine, tick]) error { return nil }, sabir.ClientStream())
@@ -65,7 +102,7 @@ func TestTheProtoFileAndReflectionDescribeAServiceTheSame(t *testing.T) {
 	connection.Close()
 
 	var actions []*sabir.Action
-	for _, short := range []string{"place", "cancel-all", "watch", "follow", "collect"} {
+	for _, short := range []string{"place", "cancel-all", "shape", "find", "watch", "follow", "collect"} {
 		actions = append(actions, node.Action("orders."+short))
 	}
 	described, err := api.Of(api.API{Title: "x"}, actions, api.Sources{})
@@ -107,7 +144,15 @@ func TestTheProtoFileAndReflectionDescribeAServiceTheSame(t *testing.T) {
 	}
 	for _, want := range reflected.MessageType {
 		for _, got := range written.MessageType {
-			if got.GetName() == want.GetName() && !proto.Equal(got, want) {
+			if got.GetName() != want.GetName() {
+				continue
+			}
+			for i, field := range want.Field {
+				if i < len(got.Field) && !proto.Equal(got.Field[i], field) {
+					t.Errorf("a field of %s is\n%v, by reflection\n%v", want.GetName(), got.Field[i], field)
+				}
+			}
+			if !proto.Equal(got, want) {
 				t.Errorf("a message is\n%v, by reflection\n%v", got, want)
 			}
 		}

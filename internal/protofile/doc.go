@@ -19,10 +19,11 @@
 //	date-time                       google.protobuf.Timestamp
 //	duration in nanoseconds         google.protobuf.Duration
 //	list                            repeated; of lists and of what may be null in between, a message with "repeated … value"
-//	map                             map<string, …>
+//	map                             map<string, …>, or of the type of its keys; with keys that Protocol Buffers has no maps by, a list of entries
+//	what is other bytes than JSON   bytes, string or the scalar that codec/protobuf writes ("x-protobuf-type" of the schema)
 //	anything                        google.protobuf.Value
 //	null                            google.protobuf.NullValue
-//	may be null                     optional, unless it is a message, which may be missing anyway
+//	may be null or missing          optional, unless it is a message, which may be missing anyway; a list in a message
 //
 // A type that is an input and an output is one message, as long as its fields are the same both ways. Inputs and outputs that are no objects become messages with the one field "value"; none becomes
 // google.protobuf.Empty. A stream is an rpc that streams both ways, or one way where that is its shape.

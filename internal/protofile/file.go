@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/protoname"
+	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/schema"
 	"github.com/sabir-go/sabir/introspect"
 )
@@ -198,7 +200,11 @@ func (f *file) rpc(b *strings.Builder, a rpc, methods names) {
 	if a.Deprecated {
 		options = append(options, "    option deprecated = true;\n")
 	}
-	if a.Idempotent {
+	switch {
+	case a.Stream:
+	case readsOnly(a.Action):
+		options = append(options, "    option idempotency_level = NO_SIDE_EFFECTS;\n")
+	case a.Idempotent:
 		options = append(options, "    option idempotency_level = IDEMPOTENT;\n")
 	}
 	if len(options) == 0 {
@@ -206,6 +212,13 @@ func (f *file) rpc(b *strings.Builder, a rpc, methods names) {
 		return
 	}
 	b.WriteString(" {\n" + strings.Join(options, "") + "  }\n")
+}
+
+// readsOnly reports whether package rpc takes GET for the action, which clients of Connect send where the file says so.
+func readsOnly(a *api.Action) bool {
+	return a.NoEffects || a.CacheFor > 0 || slices.ContainsFunc(a.Routes, func(r route.Route) bool {
+		return r.Method == http.MethodGet || r.Method == http.MethodHead
+	})
 }
 
 // seenFrom is the name by which a service with these methods refers to a message. Compilers look a name up among the service's methods

@@ -129,7 +129,7 @@ func TestKindsOfFields(t *testing.T) {
 		"User": "int64 id, string name, string email, string role, google.protobuf.Timestamp born, uint64 score, repeated string tags, " +
 			"shop.BillingAddress address, map of string labels, google.protobuf.Value extra, bytes photo",
 		"PageUser":         "repeated shop.User items, optional int32 next, map of shop.PageUserTotalsValue totals, repeated shop.PageUserMatrixItem matrix",
-		"ListUsers":        "repeated string tags, int64 page, optional bool active, string tenant, string theme",
+		"ListUsers":        "shop.ListUsersTagsValue tags, int64 page, optional bool active, string tenant, string theme",
 		"Category":         "string name, shop.CategorySize size, repeated shop.Category children",
 		"CatalogTreeInput": "string value",
 		"UsersAvatarInput": "bytes value",

@@ -1,6 +1,7 @@
 package protofile
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -28,8 +29,9 @@ type shape struct {
 	name     string // of the type; that of a map's values
 	repeated bool
 	isMap    bool
-	message  bool // has presence without "optional"
-	null     bool // may be null
+	key      string // of a map, where it is no string
+	message  bool   // has presence without "optional"
+	null     bool   // may be null
 	note     string
 }
 
@@ -39,7 +41,7 @@ func (s shape) single() bool { return !s.repeated && !s.isMap }
 func (s shape) label() string {
 	switch {
 	case s.isMap:
-		return "map<string, " + s.name + ">"
+		return "map<" + cmp.Or(s.key, "string") + ", " + s.name + ">"
 	case s.repeated:
 		return "repeated " + s.name
 	case s.null && !s.message:
@@ -50,9 +52,14 @@ func (s shape) label() string {
 
 // shape returns the form of a schema as a field. place is the name for a message that has to be made for it.
 func (f *file) shape(s *schema.Schema, place string) shape {
+	present := optional(s)
 	s, null := f.plain(s)
 	out := f.bare(s, place)
 	out.null = null || slices.Contains(s.Type, "null") && len(s.Type) > 1
+	if (out.null || present) && !out.single() { // a pointer to a list
+		out = shape{name: f.wrap(place+"Value", out), message: true}
+	}
+	out.null = out.null || present || optional(s)
 	if path, ok := imports[out.name]; ok {
 		f.imports[path] = true
 		out.message = out.name != nullType
@@ -68,6 +75,9 @@ func (f *file) bare(s *schema.Schema, place string) shape {
 		return shape{name: valueType} // a type of no members, or one that is not there
 	}
 	kinds := withoutNull(s.Type)
+	if own := strings.TrimPrefix(strings.TrimPrefix(s.ProtoType, "optional"), " "); own != "" && s.AdditionalProperties == nil {
+		return shape{name: own}
+	}
 	if len(kinds) != 1 {
 		if len(s.Type) == 1 {
 			return shape{name: nullType}
@@ -144,12 +154,25 @@ func (f *file) object(s *schema.Schema, place string) shape {
 		return shape{name: structType}
 	}
 	value := f.shape(s.AdditionalProperties, place+"Value")
-	switch {
-	case !value.single(), value.null && !value.message:
-		return shape{name: f.wrap(place+"Value", value), isMap: true}
+	if !value.single() || value.null && !value.message {
+		value = shape{name: f.wrap(place+"Value", value), message: true}
 	}
-	return shape{name: value.name, isMap: true, note: value.note}
+	switch key := s.ProtoType; key {
+	case "", "int32", "int64", "uint32", "uint64":
+		return shape{name: value.name, isMap: true, key: key, note: value.note}
+	default: // what Protocol Buffers has no maps by; entries are the same bytes as those of a map
+		name := f.taken.take(protoname.Message(place + "Entry"))
+		by := shape{name: key}
+		if path, ok := imports[key]; ok {
+			f.imports[path], by.message = true, true
+		}
+		f.fields(name, "", []row{{json: "key", shape: by}, {json: "value", shape: value}}, []int32{1, 2})
+		return shape{name: name, repeated: true, message: true}
+	}
 }
+
+// optional reports whether a value is told from none that is zero.
+func optional(s *schema.Schema) bool { return strings.HasPrefix(s.ProtoType, "optional") }
 
 // plain resolves alternatives with null, which it reports by true, and references to types that are no message.
 func (f *file) plain(s *schema.Schema) (*schema.Schema, bool) {

@@ -10,6 +10,9 @@ type note string
 // PackageNote is the key under which an action notes its package, a string: see rpc.Package.
 const PackageNote note = "rpc.package"
 
+// ReadsNote is the key under which an action notes that it has no side effects: see rpc.NoSideEffects.
+const ReadsNote note = "rpc.reads"
+
 // Method is an action's name in Protocol Buffers.
 type Method struct{ Package, Service, Name string }
 

@@ -61,7 +61,9 @@ func (b *builder) member(m member) (value, error) {
 	if m.omitted() {
 		v.null = false
 	}
-	v.schema = b.orNull(v)
+	if v.schema = b.orNull(v); !v.null {
+		present(v.schema, m.Type)
+	}
 	return v, b.annotate(v.schema, m)
 }
 

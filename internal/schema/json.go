@@ -260,6 +260,8 @@ func (r *reader) keyword(s *Schema, name string, depth int) {
 		if n := r.whole(); n != nil {
 			s.FieldNumber = *n
 		}
+	case "x-protobuf-type":
+		s.ProtoType = r.text()
 	case "x-go-type":
 		s.GoType = r.text()
 	default:

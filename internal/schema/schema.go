@@ -49,6 +49,9 @@ type Schema struct {
 	Tag string `json:"x-validate,omitempty"`
 	// FieldNumber is the number of a member in its `protobuf` tag; 0 for none. See Properties.Numbers.
 	FieldNumber int `json:"x-protobuf,omitempty"`
+	// ProtoType is the type in Protocol Buffers where the JSON does not tell it: "bytes", "optional", "optional string"; of a map that of
+	// its keys, "int64".
+	ProtoType string `json:"x-protobuf-type,omitempty"`
 	// GoType is the full name of the named Go type, for listings.
 	GoType string `json:"x-go-type,omitempty"`
 }

@@ -54,11 +54,15 @@ func (b *builder) value(at place, steps []tag.Step) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
+	own := sh == opaque
 	if at.quoted {
 		if s, err = quoted(s, sh); err != nil {
 			return value{}, err
 		}
 		sh = opaque
+	}
+	if s.ProtoType = protoType(t, own || at.quoted); s.ProtoType == "string" && slices.Equal(s.Type, Types{"string"}) && !at.quoted {
+		s.ProtoType = ""
 	}
 	v := value{schema: s}
 	if sh == record {
@@ -229,7 +233,7 @@ func (b *builder) elements(v *value, at place, sh shape, dived bool, steps, keys
 		v.schema.Items = inner
 		return nil
 	}
-	v.schema.AdditionalProperties = inner
+	v.schema.AdditionalProperties, v.schema.ProtoType = inner, protoKey(at.typ.Key())
 	if len(keys) == 0 {
 		return nil
 	}
@@ -237,7 +241,7 @@ func (b *builder) elements(v *value, at place, sh shape, dived bool, steps, keys
 	if err != nil || at.typ.Key().Kind() != reflect.String {
 		return err
 	}
-	key.schema.Type = nil // names are texts
+	key.schema.Type, key.schema.ProtoType = nil, "" // names are texts
 	v.schema.PropertyNames = key.schema
 	return nil
 }
