@@ -98,9 +98,10 @@ type copier struct {
 	unchecked bool // values are not checked: the copies have no values of "oneof", the one rule that outputs have
 }
 
-// knownFormats are the formats that validators of JSON Schema know; they warn of others.
+// knownFormats are the formats of JSON Schema. Validators warn of others or refuse the schema, as the client of the TypeScript SDK 1.12
+// does, also those of OpenAPI for numbers.
 var knownFormats = map[string]bool{"date-time": true, "date": true, "time": true, "duration": true, "email": true, "hostname": true, "ipv4": true, "ipv6": true,
-	"uri": true, "uri-reference": true, "uuid": true, "regex": true, "json-pointer": true, "int32": true, "int64": true, "float": true, "double": true}
+	"uri": true, "uri-reference": true, "uuid": true, "regex": true, "json-pointer": true}
 
 func (t copier) copy(s *schema.Schema) *schema.Schema {
 	if s == nil {

@@ -6,9 +6,11 @@ import (
 	"flag"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -124,6 +126,28 @@ func TestNoSchemaOfAToolIsABoolean(t *testing.T) {
 			t.Fatal(err)
 		}
 		look(name, text, false)
+	}
+}
+
+// Validators refuse or warn of a format that JSON Schema does not have; OpenAPI has some for numbers.
+func TestFormatsOfSchemasAreThoseOfJSONSchema(t *testing.T) {
+	type numbers struct {
+		Whole int       `json:"whole"`
+		Least uint8     `json:"least"`
+		Float float32   `json:"float"`
+		At    time.Time `json:"at"`
+	}
+	s := sabir.NewService("numbers")
+	sabir.Handle(s, "get", func(_ context.Context, in numbers) (numbers, error) { return in, nil })
+	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Tools("numbers.*")))
+	tool := toolsOf(t, connect(t, base+"/mcp", revisions[0], nil))["numbers_get"]
+	text, err := json.Marshal([]any{tool.InputSchema, tool.OutputSchema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	formats := regexp.MustCompile(`"format":"([^"]*)"`).FindAllStringSubmatch(string(text), -1)
+	if len(formats) != 2 || formats[0][1] != "date-time" || formats[1][1] != "date-time" {
+		t.Errorf("the formats are %q, want the two of the time: %s", formats, text)
 	}
 }
 
