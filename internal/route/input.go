@@ -32,12 +32,7 @@ const maxFields = 256
 //
 // Errors name the field and its type and give the remedy.
 func New(method, pattern string, in reflect.Type) (Route, error) {
-	r := Route{Method: method, Pattern: pattern}
-	body, err := takesBody(method)
-	if err != nil {
-		return r, err
-	}
-	segments, err := Segments(pattern)
+	r, segments, body, err := begin(method, pattern)
 	if err != nil {
 		return r, err
 	}
@@ -71,12 +66,7 @@ func New(method, pattern string, in reflect.Type) (Route, error) {
 // NewUpload returns the route of a stream whose inputs are the bytes of the body. Its path's parameters are text, and become metadata
 // of the call.
 func NewUpload(method, pattern string) (Route, error) {
-	r := Route{Method: method, Pattern: pattern}
-	body, err := takesBody(method)
-	if err != nil {
-		return r, err
-	}
-	segments, err := Segments(pattern)
+	r, segments, body, err := begin(method, pattern)
 	if err != nil {
 		return r, err
 	}
@@ -85,6 +75,15 @@ func NewUpload(method, pattern string) (Route, error) {
 	}
 	r.Params, r.Body = textParams(segments), true
 	return r, nil
+}
+
+// begin reads what is said of the request alone: the segments of its path, and whether it has a body.
+func begin(method, pattern string) (r Route, segments []Segment, body bool, err error) {
+	r = Route{Method: method, Pattern: pattern}
+	if body, err = takesBody(method); err == nil {
+		segments, err = Segments(pattern)
+	}
+	return r, segments, body, err
 }
 
 func takesBody(method string) (bool, error) {
