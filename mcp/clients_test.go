@@ -24,8 +24,8 @@ func TestTheClientsForTypeScriptGetWhatTheyAskFor(t *testing.T) {
 		`"get":{"id":"o-1","items":[{"sku":"apple","count":2}]},"list":{"result":[{"id":"o-1"},{"id":"o-2"}]},"echo":{"result":{"deep":[true,null]}},` +
 		`"broken":{"isError":true,"text":"the input of orders.get is not valid: id: id must be one of [o-1 o-2 o-3 none]"},"unknown":-32602,` +
 		`"stream":{"values":[0,1,2]},"progress":[[1,"0"],[2,"1"],[3,"2"]],"resources":["orders://{id}"],"read":"{\"id\":\"o-2\",\"items\":[{\"sku\":\"apple\",\"count\":2}]}",` +
-		`"missing":-32602,"prompts":["late","plain"],"prompt":"Look up o-1.\n","completion":["o-1","o-2","o-3"],"cancelled":true}`
-	for _, generation := range []string{"2025", "2026"} {
+		`"missing":-32602,"prompts":["late","plain"],"prompt":"Look up o-1.\n","completion":["o-1","o-2","o-3"],"cancelled":true,"reported":[]}`
+	for _, generation := range []string{"2025 in November", "2025", "2026"} {
 		t.Run(generation, func(t *testing.T) {
 			count, _ := counter()
 			wait, began, ended := waiting()

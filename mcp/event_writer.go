@@ -20,6 +20,8 @@ type eventWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 
+	requests *inFlight // of the session; nil for none
+
 	mu     sync.Mutex // the SDK writes on several goroutines, and so does the heartbeat
 	begun  bool
 	quiet  *time.Timer // of a stream of events
@@ -50,6 +52,9 @@ func (e *eventWriter) Write(p []byte) (int, error) {
 		return 0, http.ErrHandlerTimeout // the request has been answered
 	}
 	e.begin()
+	if e.quiet != nil && e.requests != nil && e.requests.unwanted(p) { // the SDK writes each event at once
+		return len(p), nil
+	}
 	return e.write(p)
 }
 

@@ -2,7 +2,9 @@ package mcp
 
 import (
 	"encoding/json"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sabir-go/sabir/internal/api"
@@ -34,31 +36,28 @@ func (s *toolSchema) MarshalJSON() ([]byte, error) {
 
 // inputSchema makes the schema of a tool's input, with its rules; it is an object, as by [copier.root].
 func inputSchema(s *schema.Schema, types map[string]*schema.Schema) (made *toolSchema, wrapped bool) {
-	return copier{types: types, defs: make(map[string]*schema.Schema)}.root(s, inputMember)
+	return newCopier(types).root(s, inputMember)
 }
 
 // outputSchema makes the schema of a tool's answer, without the values of "oneof" too: nothing checks what handlers answer, and clients
 // that do (the SDK for Python does) would take an answer with another value for a failure of the tool.
 func outputSchema(s *schema.Schema, types map[string]*schema.Schema) (made *toolSchema, wrapped bool) {
-	return copier{types: types, defs: make(map[string]*schema.Schema), unchecked: true}.root(s, resultMember)
+	return newCopier(types).ofOutputs().root(s, resultMember)
 }
 
 // root makes a schema of a tool's input or output. What is no object is wrapped in one, as its member of the given name, since both
 // have to be objects. nil is the schema of nothing.
-func (t copier) root(s *schema.Schema, member string) (made *toolSchema, wrapped bool) {
+func (t *copier) root(s *schema.Schema, member string) (made *toolSchema, wrapped bool) {
 	if s == nil {
 		return &toolSchema{Schema: schema.Schema{Type: schema.Types{"object"}}}, false
 	}
 	root := resolve(s, t.types) // a client looks for the type at the root
 	if root == nil || !slices.Equal(root.Type, schema.Types{"object"}) {
-		made = &toolSchema{Schema: *object(schema.Property{Name: member, Schema: t.copy(s)})}
+		made = &toolSchema{Schema: *object(schema.Property{Name: member, Schema: t.copy(s, "/properties/"+member)})}
 		made.Defs = t.defs
 		return made, true
 	}
-	made = &toolSchema{Schema: *t.copy(root)}
-	if s.Description != "" {
-		made.Description = s.Description
-	}
+	made = &toolSchema{Schema: *t.copy(s, "")}
 	made.Defs = t.defs
 	return made, false
 }
@@ -68,8 +67,8 @@ func streamSchema(value *schema.Schema, types map[string]*schema.Schema) *toolSc
 	if value == nil {
 		value = &schema.Schema{Type: schema.Types{"object"}}
 	}
-	t := copier{types: types, defs: make(map[string]*schema.Schema), unchecked: true}
-	root := object(schema.Property{Name: "values", Schema: &schema.Schema{Type: schema.Types{"array"}, Items: t.copy(value)}},
+	t := newCopier(types).ofOutputs()
+	root := object(schema.Property{Name: "values", Schema: &schema.Schema{Type: schema.Types{"array"}, Items: t.copy(value, "/properties/values/items")}},
 		schema.Property{Name: "truncated", Schema: &schema.Schema{Type: schema.Types{"boolean"}, Description: "the stream had more values, which were not waited for"}})
 	root.Required = []string{"values"}
 	return &toolSchema{Schema: *root, Defs: t.defs}
@@ -91,11 +90,29 @@ func typeName(ref string) string {
 	return strings.TrimPrefix(ref, defsPrefix)
 }
 
-// copier copies schemas and the types that they refer to, without what only Sabir's own clients read.
+// maxInlined bounds how often a schema has a named type in the place of a reference to it. Types that have several members of the same
+// type double with each level otherwise.
+const maxInlined = 64
+
+// copier copies schemas without what only Sabir's own clients read. A type stands in the place of a reference to it: the client of the
+// TypeScript SDK 1.22 drops $defs and then refuses the whole list of tools, and several vendors of models resolve no references. Where a type has
+// itself inside, an output refers to the place where it stands already, and an input to $defs, which are the only references that vendors of
+// models know.
 type copier struct {
-	types     map[string]*schema.Schema
-	defs      map[string]*schema.Schema
-	unchecked bool // values are not checked: the copies have no values of "oneof", the one rule that outputs have
+	types    map[string]*schema.Schema
+	defs     map[string]*schema.Schema
+	around   map[string]string // the types around the place that is copied, with their JSON pointers
+	inlined  int
+	isOutput bool // values are not checked: the copies have no values of "oneof", the one rule that outputs have
+}
+
+func newCopier(types map[string]*schema.Schema) *copier {
+	return &copier{types: types, defs: make(map[string]*schema.Schema), around: make(map[string]string)}
+}
+
+func (t *copier) ofOutputs() *copier {
+	t.isOutput = true
+	return t
 }
 
 // knownFormats are the formats of JSON Schema. Validators warn of others or refuse the schema, as the client of the TypeScript SDK 1.12
@@ -103,45 +120,94 @@ type copier struct {
 var knownFormats = map[string]bool{"date-time": true, "date": true, "time": true, "duration": true, "email": true, "hostname": true, "ipv4": true, "ipv6": true,
 	"uri": true, "uri-reference": true, "uuid": true, "regex": true, "json-pointer": true}
 
-func (t copier) copy(s *schema.Schema) *schema.Schema {
+// copy copies the schema that is to stand at a JSON pointer.
+func (t *copier) copy(s *schema.Schema, at string) *schema.Schema {
 	if s == nil {
 		return nil
 	}
+	if s.Ref != "" {
+		return t.referred(s, at)
+	}
+	c := plain(s)
+	if t.isOutput {
+		c.Enum = nil
+	}
+	c.AnyOf, c.AllOf = t.copyAll(s.AnyOf, at+"/anyOf/"), t.copyAll(s.AllOf, at+"/allOf/")
+	c.Not, c.Items = t.copy(s.Not, at+"/not"), t.copy(s.Items, at+"/items")
+	c.AdditionalProperties = t.copy(s.AdditionalProperties, at+"/additionalProperties")
+	c.PropertyNames = t.copy(s.PropertyNames, at+"/propertyNames")
+	c.Properties = nil
+	for _, p := range s.Properties {
+		c.Properties = append(c.Properties, schema.Property{Name: p.Name, Schema: t.copy(p.Schema, at+"/properties/"+pointerPart(p.Name))})
+	}
+	return c
+}
+
+func (t *copier) copyAll(list []schema.Schema, at string) (copied []schema.Schema) {
+	for i := range list {
+		copied = append(copied, *t.copy(&list[i], at+strconv.Itoa(i)))
+	}
+	return copied
+}
+
+// plain is a schema without what only Sabir's own clients read.
+func plain(s *schema.Schema) *schema.Schema {
 	c := *s
 	c.Rules, c.Tag, c.GoType, c.WriteOnly, c.FieldNumber, c.ProtoType = nil, "", "", false, 0, ""
 	if !knownFormats[c.Format] {
 		c.Format = ""
 	}
-	if t.unchecked {
-		c.Enum = nil
-	}
-	if c.Ref != "" {
-		t.refer(typeName(c.Ref))
-	}
-	c.AnyOf, c.AllOf = t.copyAll(s.AnyOf), t.copyAll(s.AllOf)
-	c.Not, c.Items = t.copy(s.Not), t.copy(s.Items)
-	c.AdditionalProperties, c.PropertyNames = t.copy(s.AdditionalProperties), t.copy(s.PropertyNames)
-	c.Properties = nil
-	for _, p := range s.Properties {
-		c.Properties = append(c.Properties, schema.Property{Name: p.Name, Schema: t.copy(p.Schema)})
-	}
 	return &c
 }
 
-func (t copier) copyAll(list []schema.Schema) (copied []schema.Schema) {
-	for i := range list {
-		copied = append(copied, *t.copy(&list[i]))
+// referred copies a reference and what it is to.
+func (t *copier) referred(s *schema.Schema, at string) *schema.Schema {
+	name, c := typeName(s.Ref), plain(s)
+	of := t.types[name]
+	place, inside := t.around[name]
+	switch {
+	case of == nil:
+		return c
+	case inside && t.isOutput:
+		c.Ref = "#" + place
+		return c
+	case inside || t.inlined == maxInlined:
+		t.define(name)
+		return c
 	}
-	return copied
+	t.inlined++
+	t.around[name] = at
+	made := t.copy(of, at)
+	delete(t.around, name)
+	if s.Description != "" {
+		made.Description = s.Description
+	}
+	if s.Examples != nil {
+		made.Examples = s.Examples
+	}
+	if s.Default != nil {
+		made.Default = s.Default
+	}
+	made.Deprecated = made.Deprecated || s.Deprecated
+	return made
 }
 
-// refer adds a type to the definitions.
-func (t copier) refer(name string) {
-	if _, known := t.defs[name]; known || t.types[name] == nil {
+// define adds a type to the definitions.
+func (t *copier) define(name string) {
+	if _, known := t.defs[name]; known {
 		return
 	}
 	t.defs[name] = nil // types refer to themselves
-	t.defs[name] = t.copy(t.types[name])
+	around := t.around
+	at := defsPrefix[len("#"):] + pointerPart(name)
+	t.around = map[string]string{name: at}
+	t.defs[name] = t.copy(t.types[name], at)
+	t.around = around
+}
+
+// pointerPart is a name as a part of a JSON pointer in a reference (RFC 6901, section 6).
+func pointerPart(name string) string {
+	return url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
 }
 
 // withExamples adds the declared inputs, by which models see how the tool is used.

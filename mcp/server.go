@@ -167,7 +167,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	id := r.Header.Get(sessionHeader)
 	if id != "" {
-		s.known.use(id)
+		if stream.requests = s.known.use(id); stream.requests != nil {
+			defer stream.requests.follow(asked.messages, r)()
+		}
 	}
 	s.withID.ServeHTTP(stream, forCaller(r, body))
 	if given := w.Header().Get(sessionHeader); id == "" && given != "" {
@@ -199,26 +201,30 @@ func (s *server) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 type asked struct {
 	standsAlone bool     // it is of a revision without sessions, whatever its header says
 	tools       []string // that it calls
+	messages    []message
+}
+
+// message has of a message of a client what this side must know too.
+type message struct {
+	ID     any    `json:"id"`
+	Method string `json:"method"`
+	Params struct {
+		Name string `json:"name"`
+		Meta struct {
+			Version string `json:"io.modelcontextprotocol/protocolVersion"`
+		} `json:"_meta"`
+		cancelParams
+	} `json:"params"`
 }
 
 // peek reads as much of a message, or of a batch of them. What it cannot read, the SDK refuses.
 func peek(body []byte) (found asked) {
-	type message struct {
-		Method string `json:"method"`
-		Params struct {
-			Name string `json:"name"`
-			Meta struct {
-				Version string `json:"io.modelcontextprotocol/protocolVersion"`
-			} `json:"_meta"`
-		} `json:"params"`
-	}
-	var batch []message
-	if json.Unmarshal(body, &batch) != nil {
+	if json.Unmarshal(body, &found.messages) != nil {
 		var one message
 		_ = json.Unmarshal(body, &one) // as far as it goes
-		batch = []message{one}
+		found.messages = []message{one}
 	}
-	for _, m := range batch {
+	for _, m := range found.messages {
 		found.standsAlone = found.standsAlone || m.Params.Meta.Version != ""
 		if m.Method == "tools/call" {
 			found.tools = append(found.tools, m.Params.Name)

@@ -16,49 +16,57 @@ type sessionTable struct {
 	most int
 
 	mu     sync.Mutex
-	used   map[string]time.Time // by id
-	ending map[string]bool      // those that are being closed
+	open   map[string]*session // by id
+	ending map[string]bool     // those that are being closed
+}
+
+type session struct {
+	used     time.Time
+	requests inFlight
 }
 
 func newSessionTable(server *sdk.Server, most int) *sessionTable {
-	return &sessionTable{sdk: server, most: most, used: make(map[string]time.Time), ending: make(map[string]bool)}
+	return &sessionTable{sdk: server, most: most, open: make(map[string]*session), ending: make(map[string]bool)}
 }
 
-// use notes a request in a session. Where there are too many, it closes the one that was unused for the longest.
-func (t *sessionTable) use(id string) {
+// use notes a request in a session, and returns what is in flight there; nil for a session that has ended, or never was. Where there are too
+// many sessions, it closes the one that was unused for the longest.
+func (t *sessionTable) use(id string) *inFlight {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, known := t.used[id]; known {
-		t.used[id] = time.Now()
-		return
+	if known := t.open[id]; known != nil {
+		known.used = time.Now()
+		return &known.requests
 	}
 	if t.ending[id] {
-		return // to count it once more would end another one
+		return nil // to count it once more would end another one
 	}
 	open := make(map[string]*sdk.ServerSession)
 	for session := range t.sdk.Sessions() {
 		open[session.ID()] = session
 	}
 	if open[id] == nil {
-		return // it has ended, or never was
+		return nil
 	}
-	t.used[id] = time.Now()
-	if len(t.used) <= t.most {
-		return
+	begun := &session{used: time.Now()}
+	t.open[id] = begun
+	if len(t.open) <= t.most {
+		return &begun.requests
 	}
 	oldest := id
-	for other, used := range t.used {
+	for other, s := range t.open {
 		if open[other] == nil {
-			delete(t.used, other)
-		} else if used.Before(t.used[oldest]) {
+			delete(t.open, other)
+		} else if s.used.Before(t.open[oldest].used) {
 			oldest = other
 		}
 	}
-	if len(t.used) > t.most && oldest != id {
-		delete(t.used, oldest)
+	if len(t.open) > t.most && oldest != id {
+		delete(t.open, oldest)
 		t.ending[oldest] = true
 		go t.end(open[oldest])
 	}
+	return &begun.requests
 }
 
 // end closes a session, which waits for its calls.

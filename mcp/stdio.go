@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"slices"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web"
@@ -38,7 +36,7 @@ func ServeStdio(ctx context.Context, n *sabir.Node, in io.ReadCloser, out io.Wri
 	if _, err := web.Handler(n, http...); err != nil {
 		return err
 	}
-	err := s.sdk.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
+	err := s.sdk.Run(ctx, &stdioTransport{in: in, out: out})
 	if stopped := s.Stop(context.WithoutCancel(ctx)); err == nil {
 		err = stopped
 	}

@@ -2,6 +2,8 @@ package mcp_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -103,5 +105,52 @@ func TestActionsOfOtherNodesAreToolsWhereTheyAreForwarded(t *testing.T) {
 	}
 	if result, texts := callTool(t, session, "orders_get", map[string]any{"id": "o-1"}); result.IsError || !strings.Contains(texts[0], "apple") {
 		t.Errorf("%q", texts)
+	}
+}
+
+// The client of the SDK for TypeScript ends the connection over 10 MiB.
+func TestAnAnswerThatIsTooLongForStdioIsAnError(t *testing.T) {
+	s := sabir.NewService("texts")
+	sabir.Handle(s, "long", func(_ context.Context, n int) (string, error) { return strings.Repeat("x", n), nil })
+	sabir.Handle(s, "read", func(context.Context, sabir.Empty) (string, error) { return strings.Repeat("x", 9<<20), nil }, sabir.Route("GET", "/read"))
+	session, ended := serveStdio(t, startNode(t, sabir.Serve(s)), mcp.Tools("**"), mcp.Resources("**"))
+	if result, texts := callTool(t, session, "texts_long", map[string]any{"input": 5 << 20}); !result.IsError ||
+		!strings.HasSuffix(texts[0], " bytes as a message, and clients over stdio take 8388608: ask for less") || !strings.Contains(texts[1], `"error":"MessageTooLarge","code":"ResourceExhausted"`) {
+		t.Errorf("%.200q", texts)
+	}
+	if _, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "texts://read"}); err == nil || !strings.Contains(err.Error(), "clients over stdio take 8388608") {
+		t.Errorf("%v", err)
+	}
+	if result, _ := callTool(t, session, "texts_long", map[string]any{"input": 4<<20 - 200}); result.IsError {
+		t.Error("an answer that fits is an error")
+	}
+	session.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// The client of the SDK for TypeScript drops the progress that it reads together with the answer.
+func TestAnAnswerOverStdioFollowsWhenTheClientHasItsProgress(t *testing.T) {
+	count, _ := counter()
+	ask, lines := rawStdio(t, startNode(t, sabir.Serve(count)), mcp.Tools("**"))
+	ask(initializeLine)
+	next(t, lines)
+	ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"counter_run","arguments":{"n":2},"_meta":{"progressToken":"p"}}}`)
+	for range 2 {
+		if line := next(t, lines); !strings.Contains(line, `"notifications/progress"`) {
+			t.Fatal(line)
+		}
+	}
+	var ping struct {
+		ID     json.RawMessage
+		Method string
+	}
+	if line := next(t, lines); json.Unmarshal([]byte(line), &ping) != nil || ping.Method != "ping" {
+		t.Fatalf("no ping: %s", line)
+	}
+	ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, ping.ID))
+	if line := next(t, lines); !strings.HasPrefix(line, `{"jsonrpc":"2.0","id":1`) {
+		t.Error(line)
 	}
 }

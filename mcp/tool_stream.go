@@ -36,6 +36,9 @@ func (s *server) stream(ctx context.Context, r *sdk.CallToolRequest, t *tool, fr
 	v.full = end
 	events := subrequest.Events{Take: v.take}
 	a := subrequest.Do(s.site.Handler, request, events.Write)
+	if token != nil && v.count > 0 {
+		s.awaitClient(ctx, r.Session)
+	}
 	if a.Status != 0 { // it is where the time has passed before the first value
 		if p := a.Problem(); p != nil {
 			return failed(p)
@@ -48,6 +51,19 @@ func (s *server) stream(ctx context.Context, r *sdk.CallToolRequest, t *tool, fr
 		v.truncated = true
 	}
 	return v.result()
+}
+
+// awaitClient waits until a client over stdio has taken what was sent before, or for a second. The SDK for TypeScript up to 1.32 handles
+// notifications after the answer that it reads together with them, and drops those of progress then; what it answers comes after them.
+// Over HTTP it reads each message by itself.
+func (s *server) awaitClient(ctx context.Context, session *sdk.ServerSession) {
+	began := session.InitializeParams()
+	if s.own == nil || began == nil || began.ProtocolVersion >= firstWithoutSessions { // later clients take no requests of a server
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_ = session.Ping(ctx, nil) // the answer follows in any case
 }
 
 // streamed keeps the values of a stream's answer.

@@ -304,3 +304,67 @@ func TestMistakesInTheOptionsAreErrorsOfTheStart(t *testing.T) {
 		stop(t, node)
 	}
 }
+
+// The client of the TypeScript SDK 1.22 drops what schemas have beside the members of their root, and then refuses the whole list over a
+// reference to it. Several vendors of models resolve no references.
+func TestATypeStandsInTheSchemaWhereItIsUsed(t *testing.T) {
+	type leaf struct {
+		Name string `json:"name" validate:"max=5"`
+	}
+	type tree struct {
+		A, B  leaf
+		Nodes []*tree `json:"nodes,omitempty"`
+		Any   *any    `json:"any/~,omitempty"`
+	}
+	type pair struct {
+		Left  *tree           `json:"le/ft,omitempty"`
+		Leafs map[string]leaf `json:"leafs"`
+	}
+	s := sabir.NewService("trees")
+	sabir.Handle(s, "pair", func(_ context.Context, in pair) (pair, error) { return in, nil })
+	sabir.Handle(s, "tree", func(_ context.Context, in tree) (tree, error) { return in, nil })
+	sabir.Handle(s, "list", func(_ context.Context, in []leaf) ([]tree, error) { return nil, nil })
+	sabir.HandleStream(s, "watch", func(_ context.Context, st *sabir.Stream[leaf, tree]) error { return nil }, sabir.ServerStream())
+	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Tools("trees.*")))
+	tools := toolsOf(t, connect(t, base+"/mcp", withSessions, nil))
+	refs := regexp.MustCompile(`"\$ref":"([^"]*)"`)
+	for name, want := range map[string][2][]string{
+		"trees_pair":  {{"#/$defs/TreeInput", "#/$defs/TreeInput"}, {"#/properties/le~1ft"}},
+		"trees_tree":  {{"#/$defs/TreeInput", "#/$defs/TreeInput"}, {"#"}},
+		"trees_list":  {nil, {"#/properties/result/items"}},
+		"trees_watch": {nil, {"#/properties/values/items"}},
+	} {
+		for i, s := range []any{tools[name].InputSchema, tools[name].OutputSchema} {
+			text := mustJSON(t, s)
+			var got []string
+			for _, found := range refs.FindAllStringSubmatch(text, -1) {
+				got = append(got, found[1])
+			}
+			if !slices.Equal(got, want[i]) || (i == 1 || want[i] == nil) && strings.Contains(text, "$defs") {
+				t.Errorf("%s: the references are %q: %s", name, got, text)
+			}
+			var parsed jsonschema.Schema
+			if err := json.Unmarshal([]byte(text), &parsed); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := parsed.Resolve(nil); err != nil {
+				t.Errorf("%s: %v: %s", name, err, text)
+			}
+		}
+	}
+}
+
+// Each of these types has the one below it four times: written out, the schema would have a million of the last.
+func TestASchemaWhoseTypesDoubleStaysSmall(t *testing.T) {
+	s := sabir.NewService("wide")
+	sabir.Handle(s, "get", func(_ context.Context, in doubled[doubled[doubled[doubled[doubled[doubled[doubled[doubled[doubled[doubled[item]]]]]]]]]]) (sabir.Empty, error) {
+		return sabir.Empty{}, nil
+	})
+	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Tools("wide.*")))
+	tool := toolsOf(t, connect(t, base+"/mcp", withSessions, nil))["wide_get"]
+	if text := mustJSON(t, tool.InputSchema); len(text) > 64<<10 {
+		t.Errorf("the schema has %d bytes", len(text))
+	}
+}
+
+type doubled[T any] struct{ A, B, C, D T }

@@ -2,9 +2,10 @@
 const [generation, url] = process.argv.slice(2)
 
 async function connect() {
-	if (generation === '2025') {
-		const { Client } = await import('@modelcontextprotocol/sdk/client/index.js')
-		const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/sdk/client/streamableHttp.js')
+	if (generation !== '2026') {
+		const sdk = generation === '2025' ? '@modelcontextprotocol/sdk' : 'sdk-of-november'
+		const { Client } = await import(sdk + '/client/index.js')
+		const { StreamableHTTPClientTransport } = await import(sdk + '/client/streamableHttp.js')
 		const client = new Client({ name: 'test', version: '1' })
 		await client.connect(new StreamableHTTPClientTransport(new URL(url)))
 		return client
@@ -16,9 +17,11 @@ async function connect() {
 }
 
 const client = await connect()
+const reported = []
+client.onerror = (error) => reported.push(error.message)
 // The old client takes the type of the result before the options.
 const call = (name, args, options) =>
-	generation === '2025' ? client.callTool({ name, arguments: args }, undefined, options) : client.callTool({ name, arguments: args }, options)
+	generation !== '2026' ? client.callTool({ name, arguments: args }, undefined, options) : client.callTool({ name, arguments: args }, options)
 const failure = async (promise) => promise.then(() => null, (error) => error.code ?? String(error))
 
 const result = {}
@@ -44,6 +47,8 @@ process.stdout.write('waiting\n') // the test aborts when the handler runs
 await new Promise((resolve) => process.stdin.once('data', resolve))
 abort.abort()
 result.cancelled = (await waiting) !== null
+await client.listTools() // what the server has sent before is read then
+result.reported = reported
 process.stdout.write(JSON.stringify(result) + '\n')
 process.stdin.once('data', async () => { // when the handler has ended
 	await client.close()
