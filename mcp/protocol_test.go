@@ -101,7 +101,7 @@ func TestBadRequestsAreRefusedWithAStatus(t *testing.T) {
 		"another content type, alone":        {"POST", body, as("Content-Type", "text/plain"), 415, 0},
 		"no event stream accepted":           {"POST", body, as("Accept", "application/json"), 400, 0},
 		"an unknown session":                 {"POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, []string{"Mcp-Session-Id", "no-such", "MCP-Protocol-Version", withSessions}, 404, 0},
-		"a stream without a session":         {"GET", ``, []string{"Accept", "text/event-stream"}, 400, 0},
+		"a stream without a session":         {"GET", ``, []string{"Accept", "text/event-stream"}, 405, 0},
 		"a method of HTTP that is not there": {"PUT", `{}`, in(), 405, 0},
 		"GET without sessions":               {"GET", ``, as("Accept", "text/event-stream"), 405, 0},
 		"an unknown revision":                {"POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, []string{"MCP-Protocol-Version", "1999-01-01"}, 400, 0},

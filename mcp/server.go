@@ -166,6 +166,12 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := r.Header.Get(sessionHeader)
+	if id == "" && r.Method == http.MethodGet {
+		// The SDK answers 400. The client of Vercel's AI SDK asks before it begins a session, and again later, and takes 405 only for no fault.
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "a session begins with a POST of initialize", http.StatusMethodNotAllowed)
+		return
+	}
 	if id != "" {
 		if stream.requests = s.known.use(id); stream.requests != nil {
 			defer stream.requests.follow(asked.messages, r)()
