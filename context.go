@@ -20,6 +20,11 @@ type CallInfo struct {
 	RequestID string // see WithRequestID; "" where none was given
 	Depth     int    // 1 at the root, one more with each nested call
 	Node      string // the node that runs the handler
+	// From is the node that made the call or emitted the event: Node, or the other end of the link, or a node of another framework. It is "" for what
+	// came in otherwise, such as over HTTP, and for a message of a channel.
+	From      string
+	Broadcast bool     // in an event handler: every handler gets the event, not one of each group
+	Groups    []string // in an event handler: those that the emitter chose, see [Groups]; nil for all. It must not be changed.
 }
 
 // InfoFromContext describes the call whose handler got ctx. Outside a handler only RequestID can be set.
@@ -30,8 +35,9 @@ func InfoFromContext(ctx context.Context) CallInfo {
 		return info
 	}
 	info.Service, info.Depth, info.Node = c.op.service, int(c.level), c.op.node.id
+	info.From = c.from()
 	if c.op.event {
-		info.Event = c.op.name
+		info.Event, info.Broadcast, info.Groups = c.op.name, c.op.broadcast, c.groups()
 	} else {
 		info.Action = c.op.name
 	}
@@ -80,14 +86,17 @@ type operation struct {
 	service string // full name
 	name    string // the action's full name, or the event's
 	event   bool
-	caller  string  // name by which other nodes learn of calls that the handler makes
-	action  *Action // of this node; nil for an event, and for an action of other nodes
-	inline  bool    // declared not to block: never moved to another goroutine
-	root    *callContext
-	scopes  scopeTable  // the calls with shared contexts that used Go
-	usesGo  atomic.Bool // a handler used Go: from then on each call has a context of its own, which finds its scope at once
-	gate    *gate       // nil when nothing waits for the service's calls
-	load    admission.Action
+	// broadcast is of an event that every handler gets, outside of what no node sends: a message of a channel.
+	broadcast, outside bool
+
+	caller string  // name by which other nodes learn of calls that the handler makes
+	action *Action // of this node; nil for an event, and for an action of other nodes
+	inline bool    // declared not to block: never moved to another goroutine
+	root   *callContext
+	scopes scopeTable  // the calls with shared contexts that used Go
+	usesGo atomic.Bool // a handler used Go: from then on each call has a context of its own, which finds its scope at once
+	gate   *gate       // nil when nothing waits for the service's calls
+	load   admission.Action
 	// abandoned counts the handlers that still run after their callers were answered.
 	abandoned     atomic.Int32
 	nested        atomic.Pointer[map[*callContext]*callContext]

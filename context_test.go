@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -40,11 +41,11 @@ func TestHandlersKnowWhoCallsThemAndHowDeep(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, want := range []sabir.CallInfo{
-				{Action: "v2.chain.a", Service: "v2.chain", Depth: 1, RequestID: id, Node: "n1"},
-				{Action: "v2.chain.b", Service: "v2.chain", Depth: 2, RequestID: id, Node: "n1", CalledBy: "v2.chain.a"},
-				{Action: "v2.chain.c", Service: "v2.chain", Depth: 3, RequestID: id, Node: "n1", CalledBy: "v2.chain.b"},
+				{Action: "v2.chain.a", Service: "v2.chain", Depth: 1, RequestID: id, Node: "n1", From: "n1"},
+				{Action: "v2.chain.b", Service: "v2.chain", Depth: 2, RequestID: id, Node: "n1", From: "n1", CalledBy: "v2.chain.a"},
+				{Action: "v2.chain.c", Service: "v2.chain", Depth: 3, RequestID: id, Node: "n1", From: "n1", CalledBy: "v2.chain.b"},
 			} {
-				if seen[i] != want {
+				if !reflect.DeepEqual(seen[i], want) {
 					t.Errorf("%s: got %+v, want %+v", name, seen[i], want)
 				}
 			}
@@ -150,7 +151,7 @@ func TestMorePathsToAnActionThanAreRememberedStillWork(t *testing.T) {
 }
 
 func TestOutsideAHandlerThereIsNoCall(t *testing.T) {
-	if sabir.NodeFromContext(t.Context()) != nil || sabir.InfoFromContext(t.Context()) != (sabir.CallInfo{}) {
+	if sabir.NodeFromContext(t.Context()) != nil || !reflect.DeepEqual(sabir.InfoFromContext(t.Context()), sabir.CallInfo{}) {
 		t.Fatal("found a call")
 	}
 }

@@ -201,11 +201,11 @@ func (c *EventContract[T]) On(s *Service, fn func(context.Context, T) error, opt
 }
 
 // Emit sends the event to each group of handlers once, as [Emit] does.
-func (c *EventContract[T]) Emit(ctx context.Context, from Caller, payload T) error {
+func (c *EventContract[T]) Emit(ctx context.Context, from Caller, payload T, options ...EmitOption) error {
 	if c == nil || c.name == "" {
 		return errNotAContract("NewEvent")
 	}
-	return Emit(ctx, from, c.name, payload)
+	return Emit(ctx, from, c.name, payload, options...)
 }
 
 // Broadcast sends the event to every service that handles it, on every node, as [Broadcast] does.

@@ -19,9 +19,12 @@ import (
 // cannot read the payload into its type (ErrBadInput, which names both), when a queue stays full or a node was lost; the other
 // groups have got it all the same. A node that has just left in order takes no events, which is no error. What
 // handlers return is logged where they run, not returned. The first time that no handler of a name can read its payload is a warning in the
-// emitter's log too; that there is no handler is usual.
-func Emit[T any](ctx context.Context, from Caller, name string, payload T) error {
+// emitter's log too; that there is no handler is usual. [Groups] sends it to some groups only.
+func Emit[T any](ctx context.Context, from Caller, name string, payload T, options ...EmitOption) error {
 	p, err := planOf(ctx, from, name)
+	if len(options) > 0 && err == nil {
+		ctx, p, err = from.callingNode().choose(ctx, name, p, options)
+	}
 	if err != nil {
 		return err
 	}
@@ -94,11 +97,9 @@ func BroadcastLocal[T any](ctx context.Context, from Caller, name string, payloa
 }
 
 func broadcastHere[T any](ctx context.Context, p *eventPlan, payload T) (err error) {
-	for i := range p.groups {
-		for _, at := range p.groups[i].members {
-			if failed := deliver(ctx, at, payload); failed != nil && failed != errGroupGone && err == nil {
-				err = failed
-			}
+	for _, at := range p.everyone() {
+		if failed := deliver(ctx, at, payload); failed != nil && failed != errGroupGone && err == nil {
+			err = failed
 		}
 	}
 	return err
@@ -154,6 +155,7 @@ type eventGroup struct {
 	name    string
 	members []*delivery
 	turn    atomic.Uint32
+	watches bool // all of them are BestEffort
 }
 
 func (g *eventGroup) pick() *delivery {

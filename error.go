@@ -310,7 +310,7 @@ var (
 	// ErrMessageTooLarge: an input, an answer or a value of a stream is larger than the other node takes, see [cluster.Limits].
 	// Send less, or use a stream.
 	ErrMessageTooLarge = NewError(CodeResourceExhausted, nameMessageTooLarge, "the value is too large")
-	// ErrHeadTooLarge: metadata, request id and the names of caller and event are together larger than 48 KiB. Carry less.
+	// ErrHeadTooLarge: metadata, request id and the names of caller, event and groups are together larger than 48 KiB. Carry less.
 	ErrHeadTooLarge = NewError(CodeResourceExhausted, nameHeadTooLarge, "the metadata is too large")
 	// ErrTooMuchDeclared: the name of an action, of an event's group or of a codec is longer than 1 KiB. Use a shorter one.
 	ErrTooMuchDeclared = NewError(CodeResourceExhausted, nameTooMuchDeclared, "a name is too long")

@@ -45,6 +45,7 @@ type Subscription struct {
 	Queued  bool
 	Durable bool // the events are messages of a channel, which come again until they were handled
 
+	watches bool                    // BestEffort
 	refused []error                 // see Reject
 	onStop  []func(context.Context) // see OnStop
 }
@@ -139,6 +140,8 @@ func Buffered(length int) EventOption {
 // of it. Up to 1,024 events, or 4 MiB of them, wait for its node to take them; those that come while it is that far behind are lost,
 // which the emitter's node logs. They travel as JSON, in the order in which one node emits them. All handlers of a node with
 // [cluster.ClientOnly] are of this kind.
+//
+// It gets the events that [Groups] sends to other groups too.
 //
 // A handler on the emitter's own node runs before Emit returns all the same, unless it is [Buffered]: then events are lost, in
 // place of a wait, while its queue is full. The handlers of one group should all have the option, or none.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
 )
 
 // BenchmarkEmitOfNamesNeverSeen emits each name once, on a node with that many patterns of which one takes the name.
@@ -34,6 +35,35 @@ func BenchmarkEmitOfNamesNeverSeen(b *testing.B) {
 			}
 			if ran != b.N {
 				b.Fatalf("%d of %d events were handled", ran, b.N)
+			}
+		})
+	}
+}
+
+// BenchmarkEmitToAnotherNode emits events that a handler of another node takes, to one of its group and to all.
+func BenchmarkEmitToAnotherNode(b *testing.B) {
+	address := "mem://" + b.Name()
+	s := sabir.NewService("mail")
+	sabir.On(s, "user.created", func(context.Context, helloRequest) error { return nil })
+	start(b, sabir.NodeID("handles"), sabir.Serve(s), sabir.Join(address))
+	emitter := start(b, sabir.NodeID("emits"), sabir.Join(address, cluster.Seeds(address)))
+	for len(emitter.Services()) == 0 || len(emitter.Nodes()) < 2 {
+		<-emitter.Changed()
+	}
+	for name, emit := range map[string]func() error{
+		"emit": func() error {
+			return sabir.Emit(context.Background(), emitter, "user.created", helloRequest{"Ada", 36})
+		},
+		"broadcast": func() error {
+			return sabir.Broadcast(context.Background(), emitter, "user.created", helloRequest{"Ada", 36})
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := emit(); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

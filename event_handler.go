@@ -69,7 +69,7 @@ func (h *eventHandler[T]) subscription() *Subscription { return h.sub }
 
 func (h *eventHandler[T]) compose(n *Node, s *Service, def *eventDefinition) error {
 	h.node, h.gate = n, s.gate
-	h.sub = &Subscription{Service: s.fullName(), Pattern: def.pattern, Group: def.group, Type: reflect.TypeFor[T](), Queued: def.queue > 0}
+	h.sub = &Subscription{Service: s.fullName(), Pattern: def.pattern, Group: def.group, Type: reflect.TypeFor[T](), Queued: def.queue > 0, watches: def.bestEffort}
 	var err error
 	if h.plan, err = n.compileRules(h.sub.Type, def.where); err != nil {
 		return err

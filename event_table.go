@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/names"
@@ -26,7 +27,7 @@ type eventTable struct {
 	view      *membership.View    // that elsewhere is made of
 	last      int                 // order of the last receiver
 
-	unread unreadEvents
+	warned warnedEvents
 }
 
 // subscribed is a running handler and the service it belongs to.
@@ -41,6 +42,26 @@ type eventPlan struct {
 	groups       []eventGroup    // with members on this node
 	remoteGroups []*remoteAction // to each group that has members on other nodes only: one of them
 	remoteNodes  []*remoteAction // to each other node that takes it
+	all          atomic.Pointer[[]*delivery]
+}
+
+// everyone is the deliveries of an event that is broadcast, to all members of all groups on this node. They are made at the first.
+func (p *eventPlan) everyone() []*delivery {
+	if known := p.all.Load(); known != nil {
+		return *known
+	}
+	var all []*delivery
+	for i := range p.groups {
+		for _, at := range p.groups[i].members {
+			op := newOperation(at.op.node, at.op.service, at.op.name)
+			op.event, op.broadcast, op.caller = true, true, at.op.caller
+			all = append(all, &delivery{op, at.receiver})
+		}
+	}
+	if !p.all.CompareAndSwap(nil, &all) {
+		return *p.all.Load()
+	}
+	return all
 }
 
 // maxEventPlans bounds the names that are remembered. For an event of any other name a plan is made anew.
@@ -75,9 +96,10 @@ func (t *eventTable) match(name string) *eventPlan {
 		if !found {
 			i = len(p.groups)
 			place[sub.Group] = i
-			p.groups = append(p.groups, eventGroup{name: sub.Group})
+			p.groups = append(p.groups, eventGroup{name: sub.Group, watches: true})
 			p.groups[i].turn.Store(rand.Uint32()) // a plan that is not remembered must not always begin with the same one
 		}
+		p.groups[i].watches = p.groups[i].watches && sub.watches
 		p.groups[i].members = append(p.groups[i].members, &delivery{op, s.receiver})
 	}
 	t.matchRemote(name, p)
@@ -180,6 +202,11 @@ func (t *eventTable) forgetPaths() {
 	for _, p := range t.plans.All {
 		for i := range p.groups {
 			for _, d := range p.groups[i].members {
+				d.op.nested.Store(nil)
+			}
+		}
+		if broadcast := p.all.Load(); broadcast != nil {
+			for _, d := range *broadcast {
 				d.op.nested.Store(nil)
 			}
 		}

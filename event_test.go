@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -170,7 +171,7 @@ func TestEventHandlersKnowTheirContext(t *testing.T) {
 	if _, err := sabir.Call[struct{}](ctx, node, "orders.create", struct{}{}); err != nil {
 		t.Fatal(err)
 	}
-	if want := (sabir.CallInfo{Event: "order.created", Service: "mail", CalledBy: "orders.create", RequestID: "r1", Depth: 2, Node: "n1"}); info != want {
+	if want := (sabir.CallInfo{Event: "order.created", Service: "mail", CalledBy: "orders.create", RequestID: "r1", Depth: 2, Node: "n1", From: "n1"}); !reflect.DeepEqual(info, want) {
 		t.Fatalf("got %+v", info)
 	}
 }

@@ -6,10 +6,24 @@ import (
 	"sync"
 )
 
-// unreadEvents holds the names of events that no handler could read, and that were logged.
-type unreadEvents struct {
+// warnedEvents holds what was a warning in the log and will be none again.
+type warnedEvents struct {
 	mu    sync.Mutex
 	names map[string]bool
+}
+
+// first reports whether it is asked about the name for the first time.
+func (w *warnedEvents) first(name string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.names[name] || len(w.names) == maxEventPlans {
+		return false
+	}
+	if w.names == nil {
+		w.names = make(map[string]bool)
+	}
+	w.names[name] = true
+	return true
 }
 
 // unreadBy counts the refusals of handlers that cannot read an event's payload in what delivering it failed with.
@@ -43,17 +57,7 @@ func (p *eventPlan) working() int {
 
 // warnUnread logs an event that none of its handlers can read, once for each name; most probably emitter and handlers mean different types.
 func (n *Node) warnUnread(ctx context.Context, name string, payload reflect.Type, err error) {
-	u := &n.events.unread
-	u.mu.Lock()
-	logged := u.names[name] || len(u.names) == maxEventPlans
-	if !logged {
-		if u.names == nil {
-			u.names = make(map[string]bool)
-		}
-		u.names[name] = true
-	}
-	u.mu.Unlock()
-	if !logged {
+	if n.events.warned.first(name) {
 		n.log.WarnContext(ctx, "no handler can read the event", "node", n.id, "event", name, "type", payload.String(), "error", AsError(err))
 	}
 }

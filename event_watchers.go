@@ -49,7 +49,10 @@ func (a *remoteAction) watcher() string {
 func sendToWatchers[T any](ctx context.Context, to []*remoteAction, payload T) (others []*remoteAction) {
 	var text stdjson.RawMessage
 	failed := convertInto(&text, &payload)
-	carried := &linkContext{Context: context.Background(), metadata: MetadataFromContext(ctx), requestID: RequestIDFromContext(ctx)}
+	var carried context.Context = &linkContext{Context: context.Background(), metadata: MetadataFromContext(ctx), requestID: RequestIDFromContext(ctx)}
+	if o := originAt(ctx, nextLevel(ctx)); o != nil {
+		carried = withGroups(carried, o.groups)
+	}
 	for _, a := range to {
 		switch {
 		case !a.watches:

@@ -98,23 +98,27 @@ func (n *Node) ReceiveEvent(in gateway.Inbound, name string, groups []string, br
 		return err
 	}
 	ctx := n.contextFor(&in)
-	for i := range plan.groups {
-		g := &plan.groups[i]
-		if !slices.Contains(groups, g.name) {
+	var to []*delivery
+	if broadcast {
+		to = plan.everyone()
+	} else {
+		for _, group := range groups {
+			if g := plan.group(group); g != nil {
+				to = append(to, g.pick())
+			}
+		}
+	}
+	for _, at := range to {
+		group := at.receiver.subscription().Group
+		if broadcast && !slices.Contains(groups, group) {
 			continue
 		}
-		members := g.members
-		if !broadcast {
-			members = []*delivery{g.pick()}
+		failed := at.receiver.receiveEncoded(ctx, at, format, payload)
+		if failed == errGroupGone && !broadcast {
+			failed = n.ReceiveEvent(in, name, []string{group}, false, format, payload) // another of the group may still be there
 		}
-		for _, at := range members {
-			failed := at.receiver.receiveEncoded(ctx, at, format, payload)
-			if failed == errGroupGone && !broadcast {
-				failed = n.ReceiveEvent(in, name, []string{g.name}, false, format, payload) // another of the group may still be there
-			}
-			if failed != nil && failed != errGroupGone && err == nil {
-				err = failed // the other handlers still get it
-			}
+		if failed != nil && failed != errGroupGone && err == nil {
+			err = failed // the other handlers still get it
 		}
 	}
 	return err

@@ -227,6 +227,7 @@ type gatewayContext struct {
 	deadlineContext // over the gateway's context
 	metadata        map[string]string
 	requestID       string
+	origin          *originContext
 	borrowed        interface{ Value(key any) any }
 	said            answer.Collector
 	answer          gateway.Answer                                    // that gets what was said; nil for nobody
@@ -263,6 +264,8 @@ func (c *gatewayContext) Value(key any) any {
 			return c.requestID
 		}
 		return nil
+	case originKey:
+		return c.origin
 	case answer.Key:
 		if c.answer != nil {
 			return &c.said
@@ -298,7 +301,9 @@ func (s *operation) enterFromGateway(in *gateway.Inbound) (*gatewayCall, *Error)
 
 // contextFor is the context of a stream or an event that came in from outside.
 func (n *Node) contextFor(in *gateway.Inbound) context.Context {
-	var ctx context.Context = &linkContext{Context: in.Context, metadata: in.Metadata, requestID: in.RequestID}
+	origin := *originOfInbound(in)
+	origin.Context, origin.groups = in.Context, in.Groups
+	var ctx context.Context = &linkContext{Context: &origin, metadata: in.Metadata, requestID: in.RequestID}
 	if in.Level > 0 {
 		ctx = context.WithValue(ctx, callKey{}, n.remoteParent(in.CalledBy, in.Level))
 	}
@@ -314,6 +319,7 @@ func (c *gatewayContext) endAnswer() {
 
 // fill sets an empty context to the values of a call.
 func (c *gatewayContext) fill(in *gateway.Inbound, n *Node) {
+	c.origin = originOfInbound(in)
 	c.Context, c.metadata, c.borrowed, c.answer = in.Context, in.Metadata, in.Borrowed, in.Answer
 	if len(in.RequestID) <= len(c.idBuffer) {
 		c.requestID = unsafe.String(&c.idBuffer[0], copy(c.idBuffer[:], in.RequestID)) // written once, here

@@ -166,7 +166,9 @@ func (c *remoteCaller[In, Out]) callOverLink(ctx context.Context, p *mesh.Peer, 
 		takes = answerOf(ctx)
 		call.TakesPairs = takes != nil
 	}
-	call.Event = c.target.event()
+	if call.Event = c.target.event(); call.Event != "" {
+		call.Groups = callOf(ctx).groups()
+	}
 	call.Timeout = f.options.timeout
 	if left := timeLeft(ctx); left > 0 && (call.Timeout == 0 || left < call.Timeout) {
 		call.Timeout = left

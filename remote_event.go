@@ -108,7 +108,7 @@ func (t *eventTable) matchRemote(name string, p *eventPlan) {
 		if !sub.Watch {
 			byNode[sub.id].watches, working[sub.Group] = false, true
 		}
-		if p.hasGroup(sub.Group) {
+		if p.group(sub.Group) != nil {
 			continue
 		}
 		members := byGroup[sub.Group]
@@ -127,13 +127,14 @@ func (t *eventTable) matchRemote(name string, p *eventPlan) {
 	}
 }
 
-func (p *eventPlan) hasGroup(name string) bool {
+// group is the group of this node that has the name; nil for none.
+func (p *eventPlan) group(name string) *eventGroup {
 	for i := range p.groups {
 		if p.groups[i].name == name {
-			return true
+			return &p.groups[i]
 		}
 	}
-	return false
+	return nil
 }
 
 // newRemoteEvent makes the endpoint of an event on other nodes: for one member of a group, or without a group for all

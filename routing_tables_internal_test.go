@@ -208,11 +208,13 @@ func TestManyEventsLeaveALinkAsItWas(t *testing.T) {
 	for at := range emitters {
 		all.Go(func() {
 			for i := at; i < names; i += emitters {
-				emit := Emit[int]
+				event, err := fmt.Sprintf("user.%d.seen", i), error(nil)
 				if i%2 == 0 {
-					emit = Broadcast[int]
+					err = Broadcast(ctx, caller, event, i)
+				} else {
+					err = Emit(ctx, caller, event, i)
 				}
-				if err := emit(ctx, caller, fmt.Sprintf("user.%d.seen", i), i); err != nil {
+				if err != nil {
 					t.Errorf("event %d: %v", i, err)
 					return
 				}

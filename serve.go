@@ -221,6 +221,9 @@ func (s *operation) enterFromLink(in *wire.Inbound, bare *callContext) (*callCon
 	if m := &in.Meta; bare != nil && !s.usesGo.Load() && ctx == bare.Context && m.Level == 0 && m.Caller == "" && m.RequestID == "" && m.Metadata == nil {
 		return bare, nil
 	}
+	if in.Groups != nil {
+		ctx = &originContext{Context: ctx, groups: in.Groups, level: int32(in.Level) + 1}
+	}
 	return s.enterRemote(ctx, &in.Meta)
 }
 

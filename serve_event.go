@@ -67,35 +67,36 @@ func (s *inboundEvents) deliver(in *wire.Inbound, handled *int) error {
 	if err != nil {
 		return err
 	}
-	found, skipped := false, 0
-	for i := range plan.groups {
-		g := &plan.groups[i]
-		members := g.members
-		if s.group != "" {
-			if g.name != s.group {
-				continue
-			}
-			members = []*delivery{g.pick()}
-		}
-		found = true
-		for _, at := range members {
-			if skipped++; skipped <= *handled {
-				continue
-			}
-			*handled++
-			failed := at.receiver.receiveFrom(in, at, s.format)
-			if failed == errGroupGone && s.group != "" {
-				*handled = 0
-				return s.deliver(in, handled) // another of the group may still be there
-			}
-			if failed != nil && failed != errGroupGone && err == nil {
-				err = failed
-			}
-		}
+	if s.group == "" {
+		return s.broadcast(in, plan, handled)
 	}
-	if !found && s.group != "" {
+	g := plan.group(s.group)
+	if g == nil {
 		return &Error{Code: CodeUnavailable, Name: nameGroupGone, Node: s.node.id, Retryable: true,
 			Message: "nobody in group " + s.group + " takes " + in.Event + " on node " + s.node.id + " any more"}
+	}
+	if *handled > 0 {
+		return nil
+	}
+	*handled = 1
+	at := g.pick()
+	failed := at.receiver.receiveFrom(in, at, s.format)
+	if failed == errGroupGone {
+		*handled = 0
+		return s.deliver(in, handled) // another of the group may still be there
+	}
+	return failed
+}
+
+func (s *inboundEvents) broadcast(in *wire.Inbound, plan *eventPlan, handled *int) (err error) {
+	for i, at := range plan.everyone() {
+		if i < *handled {
+			continue
+		}
+		*handled++
+		if failed := at.receiver.receiveFrom(in, at, s.format); failed != nil && failed != errGroupGone && err == nil {
+			err = failed
+		}
 	}
 	return err
 }

@@ -151,6 +151,25 @@ func TestServicesOfTheGuide(t *testing.T) {
 	emitted := sabir.Emit(ctx, node, "order.created", OrderEvent{ID: 7})        // each group once
 	broadcast := sabir.Broadcast(ctx, node, "order.created", OrderEvent{ID: 7}) // every service
 	// end
+	audit := sabir.NewService("audit")
+	knows := ""
+	// doc: event-info
+	sabir.On(audit, "order.*", func(ctx context.Context, e OrderEvent) error {
+		info := sabir.InfoFromContext(ctx)
+		// The event's name, whether it was broadcast, the groups that its emitter chose (nil for all), and the emitter's node.
+		knows = fmt.Sprintf("%s %t %v %s", info.Event, info.Broadcast, info.Groups, info.From)
+		return nil
+	})
+	// end
+	if err := node.Add(ctx, audit); err != nil {
+		t.Fatal(err)
+	}
+	// doc: groups
+	chosen := sabir.Emit(ctx, node, "order.created", OrderEvent{ID: 8}, sabir.Groups("audit", "billing"))
+	// end
+	if want := "order.created false [audit billing] " + node.ID(); chosen != nil || knows != want {
+		t.Errorf("%v; the handler knows %s, not %s", chosen, knows, want)
+	}
 	if emitted != nil || broadcast != nil || handled != 2 || lines != 1 || len(steps) != 1 || len(took) == 0 {
 		t.Errorf("%v, %v; %d events, %d lines, %v, %v", emitted, broadcast, handled, lines, steps, took)
 	}

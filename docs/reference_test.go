@@ -43,6 +43,7 @@ var optionTypes = []struct{ where, pattern string }{
 	{"service (`sabir.NewService`)", `\bServiceOption\b`},
 	{"action, stream and contract", `\bActionOption\b`},
 	{"event handler", `\bEventOption\b`},
+	{"`sabir.Emit`", `\bEmitOption\b`},
 	{"call", `\bCallOption\b`},
 	{"`sabir.Join`", `^cluster\.Option$|^Option$|\bcluster\.Option\b`},
 	{"`sabir.HTTP`", `\bHTTPOption\b`},

@@ -46,6 +46,10 @@ type Inbound struct {
 	// that circles through other frameworks end too. CalledBy is the action or event whose handler made the call; "" for none.
 	Level    int
 	CalledBy string
+	// From is the node, of another framework, that made the call or emitted the event; "" for none. Groups are those that the emitter of an event
+	// chose; nil for all.
+	From   string
+	Groups []string
 	// Limit bounds the time of the call, 0 for no limit. At its end the handler's context ends and the gateway's caller is
 	// answered, even when the handler does not return.
 	Limit time.Duration

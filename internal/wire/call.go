@@ -110,7 +110,7 @@ func (c *Call) Do(ctx context.Context, value []byte) error {
 	if ctx.Done() != nil {
 		flags |= flagCancellable
 	}
-	if c.TakesPairs {
+	if c.TakesPairs && c.route.Kind != EventRoute {
 		flags |= flagPairs
 	}
 	deadline := int64(0)
@@ -226,12 +226,15 @@ func (l *Link) checkHead(r *Route, m *Meta) error {
 		return err
 	}
 	size := 8*binary.MaxVarintLen64 + len(m.Event) + len(m.Caller) + len(m.RequestID)
+	for _, group := range m.Groups {
+		size += len(group) + 3 // the length, and a byte for the number 0
+	}
 	for key, value := range m.Metadata {
 		size += len(key) + len(value) + 7 // the lengths of both, and a byte for a number
 	}
 	if size > maxHead {
 		return &Failure{Code: codeResourceExhausted, Name: NameHeadTooLarge, Node: l.config.Node,
-			Message: fmt.Sprintf("metadata, request id and the names of caller and event have %d bytes, at most %d are allowed", size, maxHead)}
+			Message: fmt.Sprintf("metadata, request id and the names of caller, event and groups have %d bytes, at most %d are allowed", size, maxHead)}
 	}
 	return nil
 }
@@ -267,6 +270,13 @@ func (l *Link) headOf(r *Route, m *Meta) (number uint32, head []byte, flags uint
 		dst = binary.AppendUvarint(dst, uint64(len(m.Metadata)))
 		for key, value := range m.Metadata {
 			dst = appendString(l.appendName(dst, key), value)
+		}
+	}
+	if len(m.Groups) > 0 && l.groups {
+		flags |= flagGroups
+		dst = binary.AppendUvarint(dst, uint64(len(m.Groups)))
+		for _, group := range m.Groups {
+			dst = l.appendName(dst, group)
 		}
 	}
 	l.head = dst

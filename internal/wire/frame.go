@@ -55,6 +55,7 @@ const (
 	flagRequestID   = 1 << 5 // request, open: a request id is in the head
 	flagMetadata    = 1 << 6 // request, open: metadata is in the head; reply, error: pairs stand before the value or the failure
 	flagPairs       = 1 << 7 // request: the caller takes pairs with the answer
+	flagGroups      = 1 << 7 // request along a route of events, where both sides have the feature: groups are in the head
 
 	// flagYours: the id was given by the receiver of the frame. On frames of streams and on chunks of replies.
 	flagYours = 1 << 7

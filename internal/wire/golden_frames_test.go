@@ -31,7 +31,7 @@ func newFrozen(t *testing.T) *frozen {
 	f := &frozen{t: t, conn: theirs, served: make(chan *Inbound, 1), posts: make(chan string, 1), goAways: make(chan bool, 1), streams: make(chan string, 1)}
 	c := Config{Node: "a", PingInterval: time.Hour, SilenceLimit: 2 * time.Hour, Load: func() Load { return Load{CPU: 0.5, Calls: 3, Waiting: 1} }}
 	limits := c.withDefaults().Limits
-	f.link = New(ours, Peer{Node: "b", Limits: limits, Version: 3}, c, f)
+	f.link = New(ours, Peer{Node: "b", Limits: limits, Version: 3, Features: []string{groupsFeature}}, c, f)
 	t.Cleanup(func() {
 		f.link.Close(nil)
 		theirs.Close()
@@ -191,6 +191,48 @@ func TestEventPostAndSchemaAreWhatTheyWere(t *testing.T) {
 	}
 	if post := <-f.posts; post != "\x02news" {
 		t.Errorf("post %q", post)
+	}
+}
+
+func TestGroupsOfAnEventAreWhatTheyWere(t *testing.T) {
+	f, golden := newFrozen(t), goldenVectors(t)
+	lost := make(chan error, 1)
+	go func() {
+		c := f.link.Call(f.link.Declare(EventRoute, "mail", "native"))
+		defer c.Free()
+		c.Event, c.Groups = "sold", []string{"mail", "stock"}
+		lost <- c.Do(context.Background(), append(AppendRef(c.Buf(), 0), 7)) // there is no answer before the link ends
+	}()
+	t.Cleanup(func() { f.link.Close(nil); <-lost })
+	f.expect("event-route", "name-sold", "name-mail", "name-stock", "event-to-groups")
+
+	f.send(golden, "event-route", "name-sold", "name-mail", "name-stock", "event-to-groups")
+	if in := <-f.served; in.Event != "sold" || !slices.Equal(in.Groups, []string{"mail", "stock"}) || string(in.payload) != "\x07" {
+		t.Errorf("served %+v", in)
+	}
+}
+
+// TestAnEventOfAPeerWithoutTheFeatureHasNoGroups holds that a node of before sees and sends the frames that it knows.
+func TestAnEventOfAPeerWithoutTheFeatureHasNoGroups(t *testing.T) {
+	f, golden := newFrozen(t), goldenVectors(t)
+	f.link.groups = false
+	lost := make(chan error, 1)
+	go func() {
+		c := f.link.Call(f.link.Declare(EventRoute, "mail", "native"))
+		defer c.Free()
+		c.Event, c.Groups = "sold", []string{"mail", "stock"}
+		lost <- c.Do(context.Background(), append(AppendRef(c.Buf(), 0), 7))
+	}()
+	t.Cleanup(func() { f.link.Close(nil); <-lost })
+	f.expect("event-route", "name-sold")
+	if got := f.next(); got[9] != 0 || string(got[headerSize:]) != "\x01\x01\x00\x07" {
+		t.Errorf("the event is %x", got)
+	}
+
+	f.send(golden, "event-route", "name-sold")
+	f.conn.Write(frame(1<<indexBits, kindRequest, flagPairs, 1, 1, 0, 7)) // it takes pairs
+	if in := <-f.served; in.Event != "sold" || in.Groups != nil || string(in.payload) != "\x07" {
+		t.Errorf("served %+v", in)
 	}
 }
 

@@ -38,6 +38,9 @@ type Target interface {
 type Meta struct {
 	// Event is the name of an event, for requests along an EventRoute only. It counts among the 48 KiB of Metadata.
 	Event string
+	// Groups are those that the emitter of an event chose, nil for all. The peer learns of them where both sides have that feature. They count among
+	// the 48 KiB of Metadata.
+	Groups []string
 	// Timeout is the time that the sender waits, 0 for no bound. It has a resolution of one microsecond.
 	Timeout time.Duration
 	// Metadata is at most 48 KiB in all. The other side gets a map of its own, which is nil for none.
@@ -47,6 +50,6 @@ type Meta struct {
 	// Caller is the action that made the call, and Level how deep the call is nested; "" and 0 for a call from outside.
 	Caller string
 	Level  int
-	// TakesPairs means that the caller reads Call.Pairs. Of the opening of a stream it does nothing.
+	// TakesPairs means that the caller reads Call.Pairs. Of an event and of the opening of a stream it does nothing.
 	TakesPairs bool
 }

@@ -165,7 +165,7 @@ func TestBothSidesLearnTheIdentityOfTheOther(t *testing.T) {
 				}
 				d, a := dialled.peer, accepted.peer
 				if d.Node != "b" || d.Cluster != "c" || d.NodeInfo != nil || !d.Dialled || d.Purpose != ForGossip || d.Version != 3 ||
-					d.Limits.Calls != DefaultCalls || d.Compression != S2 || !slices.Equal(d.Features, []string{"compress-s2"}) || d.Keyed != (key != nil) {
+					d.Limits.Calls != DefaultCalls || d.Compression != S2 || !slices.Equal(d.Features, []string{"compress-s2", groupsFeature}) || d.Keyed != (key != nil) {
 					t.Errorf("the dialling side found %+v", d)
 				}
 				if a.Node != "a" || a.Cluster != "c" || string(a.NodeInfo) != `{"zone":"x"}` || a.Dialled || a.Purpose != ForGossip || a.Version != 3 ||

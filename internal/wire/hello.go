@@ -23,12 +23,16 @@ type hello struct {
 // compressFeature is the name under which a compression is offered.
 func compressFeature(c Compression) string { return "compress-" + string(c) }
 
+// groupsFeature says that a node knows the groups in the head of an event.
+const groupsFeature = "event-groups"
+
 // helloOf returns the hello of a node with the given configuration.
 func helloOf(c Config, p Purpose) hello {
 	h := hello{Node: c.Node, Cluster: c.Cluster, Purpose: p, Features: []string{}, Limits: c.Limits, NodeInfo: c.NodeInfo}
 	if c.Compression != NoCompression {
 		h.Features = append(h.Features, compressFeature(c.Compression))
 	}
+	h.Features = append(h.Features, groupsFeature)
 	return h
 }
 

@@ -109,6 +109,9 @@ func TestFramesAgainstTheProtocolEndTheLink(t *testing.T) {
 		{"an open along a route whose number was given to calls", [][]byte{stream, call, frame(1, kindOpen, 0, 1)}},
 		{"an event without its name", [][]byte{routeFrame(EventRoute, "echo"), frame(1, kindRequest, 0, 1)}},
 		{"an event whose name was not declared", [][]byte{routeFrame(EventRoute, "echo"), frame(1, kindRequest, 0, 1, 5, 0)}},
+		{"an event without the groups that it promises", [][]byte{routeFrame(EventRoute, "echo"), frame(1, kindRequest, flagGroups, 1, 0, 1, 'e', 3, 0)}},
+		{"an event with a group that was not declared", [][]byte{routeFrame(EventRoute, "echo"), frame(1, kindRequest, flagGroups, 1, 0, 1, 'e', 1, 5, 0)}},
+		{"an event with too many groups", [][]byte{routeFrame(EventRoute, "echo"), frame(1, kindRequest, flagGroups, append([]byte{1, 0, 1, 'e', 0x81, 2}, make([]byte, 1000)...)...)}},
 		{"a route out of turn", [][]byte{frame(0, kindRoute, 0, 2, 1, 0, 0)}},
 		{"a route of no kind", [][]byte{frame(0, kindRoute, 0, 1, 9, 0, 0)}},
 		{"a route cut short", [][]byte{frame(0, kindRoute, 0, 1, 1, 5)}},
@@ -423,6 +426,7 @@ func FuzzFrames(f *testing.F) {
 		streams, frame(2<<indexBits, kindOpen, 0, 1), events, frame(0, kindName, 0, 1, 1, 'm'), frame(1<<indexBits, kindChunk, 0, 0, 1, 2, 3, 4),
 		frame(1<<indexBits|1, kindRequest, 0, 1, 1, 0, 'e'), frame(2<<indexBits, kindData, 0, 0, 'm')))
 	f.Add(join(events, frame(1<<indexBits, kindRequest, 0, 1, 0, 2, 'o', 'k', 0, 'e'), frame(7, kindPost, flagMore, 1, 3, 0), frame(7, kindCancel, flagOfPost)))
+	f.Add(join(events, frame(1<<indexBits, kindRequest, flagGroups, 1, 0, 2, 'o', 'k', 2, 0, 1, 'm', 0, 1, 's', 0, 'e')))
 	f.Add(join(frame(0, kindName, 0, 1, 1, 'n'), frame(0, kindPost, 0, 1, 2), frame(3, kindPost, flagMore, 1, 2, 9), frame(3, kindChunk, flagOfPost, 8)))
 	f.Add(join(frame(0, kindPing, 0, make([]byte, pingSize)...), frame(0, kindPong, 0, make([]byte, pingSize)...), frame(0, kindGoAway, 0), frame(0, kindGoAway, flagAnswer)))
 	f.Add(join(frame(1<<indexBits, kindReply, 0, 0, 'r'), frame(1<<indexBits, kindReply, flagMore, 3, 0), frame(1<<indexBits, kindChunk, flagYours, 1, 2)))

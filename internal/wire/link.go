@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,7 @@ type Link struct {
 	handler Handler
 	started time.Time // zero of all times in nanoseconds
 	gathers bool
+	groups  bool            // both sides know groups in the head of an event
 	memory  *memory.Account // of the values that wait
 
 	// mu guards the outgoing buffer and the calls that wait for a reply, so that a call takes one lock. Nothing under it
@@ -96,7 +98,7 @@ func New(conn net.Conn, peer Peer, c Config, h Handler) *Link {
 		failed:      make(chan struct{}),
 		finished:    make(chan struct{}),
 	}
-	l.context.link = l
+	l.context.link, l.groups = l, slices.Contains(peer.Features, groupsFeature)
 	if sealed, ok := conn.(*sealedConn); ok {
 		l.under, l.sealer = sealed.Conn, &sealed.sealer
 	}

@@ -108,7 +108,7 @@ func conns(t testing.TB, network string) (a, b net.Conn) {
 // peerOfTest returns the Peer that a handshake with a node of configuration c would find.
 func peerOfTest(c Config, dialled bool) Peer {
 	c = c.withDefaults()
-	return Peer{Node: c.Node, Limits: c.Limits, Version: 3, Dialled: dialled, Purpose: ForLink}
+	return Peer{Node: c.Node, Limits: c.Limits, Version: 3, Dialled: dialled, Purpose: ForLink, Features: []string{groupsFeature}}
 }
 
 // pair is two linked nodes.

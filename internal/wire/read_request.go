@@ -24,7 +24,7 @@ func (r *reader) request(h header, body []byte) error {
 	if err := r.meta(&head, route.Kind, h.flags, &in.Meta); err != nil {
 		return err
 	}
-	in.TakesPairs = h.flags&flagPairs != 0
+	in.TakesPairs = h.flags&flagPairs != 0 && route.Kind != EventRoute
 	if h.flags&flagTimeout != 0 {
 		in.arrived = r.now()
 	}
@@ -114,11 +114,20 @@ func (r *reader) meta(head *fields, kind RouteKind, flags uint8, m *Meta) error 
 			}
 		}
 	}
+	if kind == EventRoute && flags&flagGroups != 0 && r.link.groups {
+		m.Groups = make([]string, head.number(MaxGroups))
+		for i := range m.Groups {
+			m.Groups[i] = r.name(head)
+		}
+	}
 	if head.bad {
 		return protocolError("the head of a request or a stream cannot be read")
 	}
 	return nil
 }
+
+// MaxGroups is the most groups that an event may name.
+const MaxGroups = 256
 
 const (
 	maxInt32   = 1<<31 - 1
