@@ -23,6 +23,7 @@ type call struct {
 	grpc    bool        // gRPC or gRPC-Web, otherwise Connect
 	http1   bool
 	answer  answer
+	only    *trailersOnly // that the answer is written to; nil where it is not
 }
 
 type callKey struct{}

@@ -122,7 +122,7 @@ func (d *dispatcher) servePlain(w http.ResponseWriter, r *http.Request, c *proto
 		failed := own.failure(in.Context, err)
 		merge(failed.Meta(), header)
 		merge(failed.Meta(), trailer)
-		d.errors.Write(w, r, failed) // an error means that the caller is gone
+		d.fail(w, r, failed)
 		return nil
 	}
 	h["Content-Type"] = kind

@@ -75,7 +75,7 @@ func TestAMessageOfAnyLengthIsReadHoweverItsBytesCome(t *testing.T) {
 		}
 		for about, body := range map[string][]byte{"twice": append(sent, sent...), "with a byte behind it": append(sent, 0)} {
 			answer, _ := postFrames(t, connection, url+"/test.v1.Calc/Echo", bytes.NewReader(body), nil)
-			if status := answer.Trailer.Get("Grpc-Status"); status != "12" && status != "13" {
+			if status := answer.Header.Get("Grpc-Status"); status != "12" && status != "13" {
 				t.Errorf("%d bytes %s: status %q", size, about, status)
 			}
 		}

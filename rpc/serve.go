@@ -81,7 +81,17 @@ func (d *dispatcher) Refuse(w http.ResponseWriter, r *http.Request, why *sabir.E
 	if why.Code == sabir.CodeUnimplemented && why.Name == sabir.ErrActionNotFound.Name {
 		w, why = notFound{w}, sabir.NewError(why.Code, why.Code.String(), why.Message)
 	}
-	d.errors.Write(w, r, toConnect(why)) // an error means that the caller is gone
+	d.fail(w, r, toConnect(why))
+}
+
+// fail answers a call that was not begun.
+func (d *dispatcher) fail(w http.ResponseWriter, r *http.Request, why *connect.Error) {
+	if canBeTrailersOnly(r) {
+		only := &trailersOnly{ResponseWriter: w}
+		defer only.end()
+		w = only
+	}
+	d.errors.Write(w, r, why) // an error means that the caller is gone
 }
 
 // notFound answers with HTTP's status for an address that does not exist, where Connect has one for methods that are not implemented.
@@ -93,6 +103,12 @@ func (w notFound) WriteHeader(status int) {
 		status = http.StatusNotFound
 	}
 	w.ResponseWriter.WriteHeader(status)
+}
+
+// canBeTrailersOnly reports whether a request is of gRPC itself, whose clients read an error in the headers. Others read the body.
+func canBeTrailersOnly(r *http.Request) bool {
+	kind := r.Header.Get("Content-Type")
+	return r.ProtoMajor == 2 && isGRPC(kind) && !strings.HasPrefix(kind, "application/grpc-web")
 }
 
 // Speaks implements [protocol.Protocol].
@@ -149,7 +165,7 @@ func (d *dispatcher) Serve(w http.ResponseWriter, r *http.Request, c *protocol.C
 		if isGRPC(r.Header.Get("Content-Type")) {
 			w.Header().Set("Grpc-Accept-Encoding", "gzip")
 		}
-		d.errors.Write(w, r, connect.NewError(connect.CodeUnimplemented, fmt.Errorf("messages compressed with %q cannot be read here: send gzip, or none", unknown)))
+		d.fail(w, r, connect.NewError(connect.CodeUnimplemented, fmt.Errorf("messages compressed with %q cannot be read here: send gzip, or none", unknown)))
 		return
 	}
 	limit := c.Body
@@ -162,7 +178,13 @@ func (d *dispatcher) Serve(w http.ResponseWriter, r *http.Request, c *protocol.C
 			return
 		}
 	}
-	own := &call{Call: c, control: http.NewResponseController(w), format: protobuf.Codec, grpc: isGRPC(r.Header.Get("Content-Type")), http1: r.ProtoMajor == 1}
+	var only *trailersOnly
+	if canBeTrailersOnly(r) {
+		only = &trailersOnly{ResponseWriter: w}
+		defer only.end()
+		w = only
+	}
+	own := &call{only: only, Call: c, control: http.NewResponseController(w), format: protobuf.Codec, grpc: isGRPC(r.Header.Get("Content-Type")), http1: r.ProtoMajor == 1}
 	if isJSON(r) {
 		own.format = protojson.Codec
 		if c.Inbound.Strict {

@@ -87,6 +87,9 @@ func (i streamInterceptor) WrapStreamingHandler(connect.StreamingHandlerFunc) co
 		header, trailer := c.answer.close()
 		merge(conn.ResponseHeader(), header)
 		merge(conn.ResponseTrailer(), trailer)
+		if c.only != nil {
+			c.only.apart = len(header) > 0
+		}
 		if err == errGone {
 			return toConnect(errGone)
 		}

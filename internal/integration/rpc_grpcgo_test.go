@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -277,5 +278,50 @@ func TestANodeThatStopsAnswersWhatGRPCGoHasInFlight(t *testing.T) {
 	}
 	if err := <-stopped; err != nil {
 		t.Error(err)
+	}
+}
+
+// A policy tries a call again only where the error came without headers before it.
+func TestGRPCGoTriesACallAgainByItsPolicy(t *testing.T) {
+	var tries atomic.Int64
+	flaky := sabir.NewError(sabir.CodeUnavailable, "Flaky", "not yet").AsRetryable()
+	s := sabir.NewService("flaky", sabir.Use(rpc.Package("test.v1")))
+	sabir.Handle(s, "get", func(_ context.Context, in number) (number, error) {
+		if tries.Add(1) < 3 {
+			return number{}, flaky
+		}
+		return in, nil
+	})
+	sabir.HandleStream(s, "list", func(_ context.Context, stream *sabir.Stream[number, number]) error {
+		if tries.Add(1) < 3 {
+			return flaky
+		}
+		in, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		return stream.Send(in)
+	}, sabir.ServerStream())
+	_, node := dialCounter(t, s)
+	const policy = `{"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":5,"initialBackoff":"0.001s","maxBackoff":"0.01s","backoffMultiplier":1,"retryableStatusCodes":["UNAVAILABLE"]}}]}`
+	connection, err := grpc.NewClient("passthrough:///"+node.HTTPAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultServiceConfig(policy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	var got number
+	if err := connection.Invoke(t.Context(), "/test.v1.Flaky/Get", &number{7}, &got, grpc.ForceCodec(plain{})); err != nil || got.Value != 7 || tries.Load() != 3 {
+		t.Errorf("a call: %v, %v after %d tries", got, err, tries.Load())
+	}
+	tries.Store(0)
+	stream, err := connection.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, "/test.v1.Flaky/List", grpc.ForceCodec(plain{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(stream.SendMsg(&number{8}), stream.CloseSend()); err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.RecvMsg(&got); err != nil || got.Value != 8 || tries.Load() != 3 {
+		t.Errorf("a stream: %v, %v after %d tries", got, err, tries.Load())
 	}
 }
