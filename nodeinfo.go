@@ -116,8 +116,13 @@ func newNodeService(n *Node) *Service {
 	Handle(s, "route", func(_ context.Context, in stdjson.RawMessage) (stdjson.RawMessage, error) { return n.route(in) }, // types of its own take 80 KB of the program
 		Doc("sets how the calls of a name are shared out in the whole cluster; without shares ends that, without a name lists what is set"), ClusterOnly(), Idempotent())
 	Handle(s, "emit", func(ctx context.Context, in introspect.EmitRequest) (Empty, error) {
-		if in.Broadcast {
+		switch {
+		case in.Broadcast && len(in.Groups) > 0:
+			return Empty{}, &Error{Code: CodeInvalidArgument, Name: nameBadInput, Message: "an event that is broadcast goes to all groups: choose none"}
+		case in.Broadcast:
 			return Empty{}, Broadcast(ctx, n, in.Event, in.Payload)
+		case len(in.Groups) > 0:
+			return Empty{}, Emit(ctx, n, in.Event, in.Payload, Groups(in.Groups...))
 		}
 		return Empty{}, Emit(ctx, n, in.Event, in.Payload)
 	}, Doc("emits or broadcasts an event"), ClusterOnly())

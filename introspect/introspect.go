@@ -255,9 +255,11 @@ type Example struct {
 	Out json.RawMessage `json:"out,omitempty"`
 }
 
-// EmitRequest is the input of $node.emit, which emits an event, or broadcasts it.
+// EmitRequest is the input of $node.emit, which emits an event, or broadcasts it. Groups are those that are to get it, all where there are none; what is
+// broadcast goes to all.
 type EmitRequest struct {
 	Event     string          `json:"event" validate:"required"`
 	Payload   json.RawMessage `json:"payload"`
 	Broadcast bool            `json:"broadcast"`
+	Groups    []string        `json:"groups,omitempty"`
 }

@@ -3,6 +3,7 @@ package sabirtest
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,7 +51,7 @@ func serviceOf(action string) string { return action[:max(0, strings.LastIndexBy
 func Fake[In, Out any](f *Fakes, action *sabir.Contract[In, Out], fn func(context.Context, In) (Out, error)) *Record[In] {
 	calls := newRecord[In]("calls of " + action.Name())
 	action.Handle(f.service(serviceOf(action.Name())), func(ctx context.Context, in In) (out Out, err error) {
-		calls.add(in)
+		calls.add(ctx, in)
 		if fn == nil {
 			return out, nil
 		}
@@ -65,13 +66,20 @@ func FakeStream[In, Out any](f *Fakes, stream *sabir.StreamContract[In, Out], fn
 }
 
 // Events returns a record of the events of a contract that any node of the test emits, as a consumer group of its own. An emitter within
-// the same node has handed the event over when its Emit returns.
+// the same node has handed the event over when its Emit returns. Events for chosen groups are among them: [Record.Infos] has the groups.
 func Events[T any](f *Fakes, event *sabir.EventContract[T]) *Record[T] {
 	record := newRecord[T]("events " + event.Name())
-	event.On(f.service(recorder), func(_ context.Context, payload T) error {
-		record.add(payload)
+	event.On(f.service(recorder), func(ctx context.Context, payload T) error {
+		record.add(ctx, payload)
 		return nil
 	})
+	// Events whose emitter chose other groups come only to those that watch, whom no emitter waits for.
+	event.On(f.service(recorder), func(ctx context.Context, payload T) error {
+		if groups := sabir.InfoFromContext(ctx).Groups; groups != nil && !slices.Contains(groups, recorder) {
+			record.add(ctx, payload)
+		}
+		return nil
+	}, sabir.ConsumerGroup(recorder+" watching"), sabir.BestEffort())
 	return record
 }
 
@@ -79,8 +87,8 @@ func Events[T any](f *Fakes, event *sabir.EventContract[T]) *Record[T] {
 // [channel.Broker], such as "mem://"; messages arrive a little after Publish returns, see [Record.Await].
 func Messages[T any](f *Fakes, c *channel.Channel[T]) *Record[T] {
 	record := newRecord[T]("messages of " + c.Name())
-	c.ConsumeWith(f.service(recorder), channel.Consumer{Group: recorder}, func(_ context.Context, value T) error {
-		record.add(value)
+	c.ConsumeWith(f.service(recorder), channel.Consumer{Group: recorder}, func(ctx context.Context, value T) error {
+		record.add(ctx, value)
 		return nil
 	})
 	return record

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sabir-go/sabir"
 )
 
 // waitTimeout bounds a wait for something that the test expects. It is long, since it passes only where the test fails.
@@ -17,6 +19,7 @@ type Record[T any] struct {
 
 	mu     sync.Mutex
 	values []T
+	infos  []sabir.CallInfo // of the values
 	more   chan struct{} // closed and made anew with each value
 }
 
@@ -24,10 +27,10 @@ func newRecord[T any](what string) *Record[T] {
 	return &Record[T]{what: what, more: make(chan struct{})}
 }
 
-func (r *Record[T]) add(value T) {
+func (r *Record[T]) add(ctx context.Context, value T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.values = append(r.values, value)
+	r.values, r.infos = append(r.values, value), append(r.infos, sabir.InfoFromContext(ctx))
 	close(r.more)
 	r.more = make(chan struct{})
 }
@@ -44,6 +47,13 @@ func (r *Record[T]) All() []T {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.values)
+}
+
+// Infos tells of each value so far, in the order of All, what a handler knows of it: who called or emitted it, and how.
+func (r *Record[T]) Infos() []sabir.CallInfo {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.infos)
 }
 
 // Await waits for n values and returns them. Where they do not come within 30 s the test fails with those that came.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,26 @@ func TestAFakeAnswersForAServiceAndRecordsItsCalls(t *testing.T) {
 	}
 	if got := mails.AwaitMatch(t, func(text string) bool { return strings.HasPrefix(text, "to ") }); got != "to Ada" {
 		t.Errorf("mail: %q", got)
+	}
+}
+
+func TestARecordOfEventsTellsHowTheyWereEmitted(t *testing.T) {
+	var fakes sabirtest.Fakes
+	events := sabirtest.Events(&fakes, orderPlaced)
+	node := sabirtest.Start(t, fakes.Serve(), sabir.NodeID("n1"))
+	ctx := t.Context()
+	all := orderPlaced.Emit(ctx, node, order{Item: "lamp"})
+	some := orderPlaced.Emit(ctx, node, order{Item: "rope"}, sabir.Groups("mail", "stock"))
+	every := orderPlaced.Broadcast(ctx, node, order{Item: "pen"})
+	if err := errors.Join(all, some, every); err != nil {
+		t.Fatal(err)
+	}
+	infos := events.Infos()
+	if len(infos) != 3 || events.All()[1].Item != "rope" {
+		t.Fatalf("%+v of %+v", infos, events.All())
+	}
+	if infos[0].Groups != nil || infos[0].Broadcast || infos[0].From != "n1" || !slices.Equal(infos[1].Groups, []string{"mail", "stock"}) || !infos[2].Broadcast {
+		t.Errorf("%+v", infos)
 	}
 }
 

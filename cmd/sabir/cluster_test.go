@@ -208,6 +208,25 @@ func TestEmitReachesAGroupOnceInTheClusterAndBroadcastEachNode(t *testing.T) {
 	}
 }
 
+func TestEmitTellsTheGroupsThatItNames(t *testing.T) {
+	address, got := freePort(t), make(chan string, 10)
+	for _, group := range []string{"mail", "stock"} {
+		listener := sabir.NewService(group)
+		sabir.On(listener, "user.changed", func(ctx context.Context, _ any) error {
+			got <- group + strings.Join(sabir.InfoFromContext(ctx).Groups, ",")
+			return nil
+		})
+		startMember(t, group, address, listener)
+	}
+	run := sabirRun(t, "emit", "user.changed", "id=u-1", "--group", "mail", "--join", address)
+	if run.code != exitOK || strings.TrimSpace(run.out) != "emitted user.changed to mail" || len(got) != 1 || <-got != "mailmail" {
+		t.Errorf("%+v: %d handlers ran, want that of mail", run, len(got))
+	}
+	if run := sabirRun(t, "emit", "user.changed", "--group", "mail", "--broadcast", "--join", address); run.code != exitUsage || len(got) != 0 {
+		t.Errorf("%+v: %d handlers ran, want none", run, len(got))
+	}
+}
+
 func TestWhyAClusterCouldNotBeJoined(t *testing.T) {
 	web := "http://" + startDemo(t).HTTPAddr()
 	t.Setenv("SABIR_URL", "")

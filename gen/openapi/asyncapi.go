@@ -132,9 +132,7 @@ func (d *asyncDocument) listening() {
 	events := d.api.Events
 	id, c := d.channel("http", d.api.Prefix+events.Path, "Server-sent events, or a WebSocket of the subprotocol sabir.v1, with GET. The query's `topic`, which may repeat, picks among `"+
 		strings.Join(events.Patterns, "`, `")+"`.")
-	payload := object{{"type", "object"}, {"required", []string{"event"}}, {"properties", object{
-		{"event", object{{"type", "string"}}}, {"payload", object{}}, {"node", object{{"type", "string"}}}}}}
-	c.messages.add("message", object{{"name", "event"}, {"payload", payload}})
+	c.messages.add("message", object{{"name", "event"}, {"payload", heardEvent()}})
 	d.operation("send."+id, "send", id, "message", "Callers listen to events.", otherTag)
 }
 

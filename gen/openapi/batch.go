@@ -58,10 +58,8 @@ func (d *document) events() {
 		{"description", "The events wanted, by name or pattern (`*` is one part of a name, `**` several). Allowed is what lies within " + allowed + "."},
 		{"required", true}, {"style", "form"}, {"explode", true},
 		{"schema", object{{"type", "array"}, {"items", object{{"type", "string"}}}, {"minItems", 1}}}}
-	event := object{{"type", "object"}, {"properties", object{
-		{"event", object{{"type", "string"}}}, {"payload", object{}}, {"node", object{{"type", "string"}}}}}, {"required", []string{"event"}}}
 	op := object{{"tags", []string{otherTag}}, {"summary", "Events as they happen"},
-		{"description", "Server-sent events: `event:` is the event's name, `data:` is `{\"event\": …, \"payload\": …, \"node\": …}`. The same address takes WebSocket connections of the subprotocol `sabir.v1`."},
+		{"description", "Server-sent events: `event:` is the event's name, `data:` is `{\"event\": …, \"payload\": …, \"node\": …}` with the node that emitted it, `\"broadcast\": true` where every handler gets it, and `\"groups\": […]` where its emitter chose these. The same address takes WebSocket connections of the subprotocol `sabir.v1`."},
 		{"operationId", "events"},
 		{"parameters", []any{topic, d.shared("parameters", "RequestId")}},
 		{"responses", object{
@@ -69,8 +67,16 @@ func (d *document) events() {
 			{"400", d.shared("responses", "BadInput")},
 			{"default", d.shared("responses", "Problem")}}},
 		{"security", d.anyScheme()},
-		{"x-stream", object{{"out", event}}}}
+		{"x-stream", object{{"out", heardEvent()}}}}
 	d.paths.add(path, "get", op)
+}
+
+// heardEvent is the schema of an event that a caller listens to.
+func heardEvent() object {
+	text := object{{"type", "string"}}
+	return object{{"type", "object"}, {"required", []string{"event"}}, {"properties", object{
+		{"event", text}, {"payload", object{}}, {"node", text}, {"broadcast", object{{"type", "boolean"}}},
+		{"groups", object{{"type", "array"}, {"items", text}}}}}}
 }
 
 // anyScheme is the security requirement of an address without an action of its own. Each call in it has its own, so no caller

@@ -72,7 +72,8 @@ func (e *Events) Listeners() int {
 
 // deliver hands an event on. A listener without space for it is cut off: a listener gets every event, or an error.
 func (e *Events) deliver(ctx context.Context, payload json.RawMessage) error {
-	name := sabir.InfoFromContext(ctx).Event
+	info := sabir.InfoFromContext(ctx)
+	name := info.Event
 	var document, sseHead, frameHead []byte
 	var failed error
 	e.mu.RLock()
@@ -82,7 +83,7 @@ func (e *Events) deliver(ctx context.Context, payload json.RawMessage) error {
 			continue
 		}
 		if document == nil && failed == nil {
-			document, failed = appendEvent(nil, name, payload, sabir.InfoFromContext(ctx).Node)
+			document, failed = appendEvent(nil, &info, payload)
 			sseHead = append(append([]byte("event: "), name...), "\ndata: "...)
 			frameHead = appendHead(nil, ws.OpText, len(document))
 		}
@@ -110,8 +111,8 @@ func (l *listener) wants(name string) bool {
 // operators, and not let out by a pattern such as "**", which was written for the program's own.
 func addresses(pattern, event string) bool { return event[0] != '$' || pattern[0] == '$' }
 
-// appendEvent appends an event as JSON in one line.
-func appendEvent(dst []byte, name string, payload json.RawMessage, node string) ([]byte, error) {
+// appendEvent appends an event as JSON in one line: "node" is the node that emitted it, and "broadcast" and "groups" are there where they say something.
+func appendEvent(dst []byte, info *sabir.CallInfo, payload json.RawMessage) ([]byte, error) {
 	text := slices.Clone(jsontext.Value(payload))
 	if err := text.Compact(); err != nil {
 		// Package sabir takes a []byte for a document. That it is none shows here.
@@ -119,12 +120,22 @@ func appendEvent(dst []byte, name string, payload json.RawMessage, node string) 
 			return nil, err
 		}
 	}
-	quoted, err := json.Marshal(node)
+	quoted, err := json.Marshal(info.From)
 	if err != nil {
 		return nil, err
 	}
-	dst = append(append(append(dst, `{"event":"`...), name...), `","payload":`...)
+	dst = append(append(append(dst, `{"event":"`...), info.Event...), `","payload":`...)
 	dst = append(append(append(dst, text...), `,"node":`...), quoted...)
+	if info.Broadcast {
+		dst = append(dst, `,"broadcast":true`...)
+	}
+	if info.Groups != nil {
+		groups, err := json.Marshal(info.Groups)
+		if err != nil {
+			return nil, err
+		}
+		dst = append(append(dst, `,"groups":`...), groups...)
+	}
 	return append(dst, '}'), nil
 }
 

@@ -52,6 +52,18 @@ func TestEventsAsSSE(t *testing.T) {
 	}
 }
 
+func TestAnEventOverHTTPSaysHowItWasEmitted(t *testing.T) {
+	s := serve(t, patient)
+	p := s.open(t, "/events")
+	if err := sabir.Emit(t.Context(), s.node, "orders.new", order{1}, sabir.Groups("mail", "stock")); err != nil {
+		t.Error(err)
+	}
+	if err := sabir.Broadcast(t.Context(), s.node, "orders.new", order{2}); err != nil {
+		t.Error(err)
+	}
+	p.want(`{"event":"orders.new","payload":{"id":1},"node":"n1","groups":["mail","stock"]}`, `{"event":"orders.new","payload":{"id":2},"node":"n1","broadcast":true}`)
+}
+
 func TestEventsOverWebSocket(t *testing.T) {
 	s := serve(t, patient)
 	p := s.open(t, "/events")

@@ -50,7 +50,7 @@ func TestStreamsOfAnotherNode(t *testing.T) {
 	}
 	lines := bufio.NewReader(answer.Body)
 	nextLine(t, lines)
-	if got := nextLine(t, lines); got != `data: {"event":"orders.new","payload":{"id":1152921504606846977},"node":"n1"}` {
+	if got := nextLine(t, lines); got != `data: {"event":"orders.new","payload":{"id":1152921504606846977},"node":"n2"}` {
 		t.Error(got)
 	}
 }

@@ -258,8 +258,12 @@ export type CallError = ValidationError | GeneralError | UndeclaredError | Netwo
 export interface ApiEvent {
   event: string;
   payload: unknown;
-  /** The node that sent it. */
+  /** The node that emitted it. */
   node?: string;
+  /** Every handler of it gets it, not one of each group. */
+  broadcast?: boolean;
+  /** The groups of handlers that the emitter chose; none where all get it. */
+  groups?: readonly string[];
 }
 
 /** An action, as its function describes it. What only some actions need is in functions, which bundlers leave out where no action has them. */

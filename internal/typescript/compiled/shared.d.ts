@@ -222,8 +222,12 @@ export type CallError = ValidationError | GeneralError | UndeclaredError | Netwo
 export interface ApiEvent {
     event: string;
     payload: unknown;
-    /** The node that sent it. */
+    /** The node that emitted it. */
     node?: string;
+    /** Every handler of it gets it, not one of each group. */
+    broadcast?: boolean;
+    /** The groups of handlers that the emitter chose; none where all get it. */
+    groups?: readonly string[];
 }
 /** Checks the input of an action, and throws a ValidationError where it breaks rules: `validators`, or what `validating` makes. */
 export type Validators = (action: string, input: unknown) => void;
