@@ -100,13 +100,15 @@ func (h *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body did not come as announced, or is larger than the limit of the server", status)
 		return
 	}
+	header := r.Header
 	if len(h.keys) > 0 {
-		if err := verify(h.keys, r.Header, time.Now(), body); err != nil {
+		header = standard(header)
+		if err := verify(h.keys, header, time.Now(), body); err != nil {
 			http.Error(w, err.Error(), http.StatusUnauthorized)
 			return
 		}
 	}
-	events, err := h.read(r.Header, body)
+	events, err := h.read(header, body)
 	if err != nil {
 		status := http.StatusBadRequest
 		if err == errForm || err == errUnsigned {

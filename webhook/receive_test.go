@@ -114,11 +114,23 @@ func TestASenderIsKnownByItsSignatureAlone(t *testing.T) {
 		h.Set(name, value)
 		return h
 	}
+	svix := func(h http.Header) http.Header { // as senders do whom Svix serves
+		for _, part := range []string{"Id", "Timestamp", "Signature"} {
+			h.Set("Svix-"+part, h.Get("Webhook-"+part))
+			h.Del("Webhook-" + part)
+		}
+		return h
+	}
 	for _, test := range []struct {
 		about, path string
 		header      http.Header
 		status      int
 	}{
+		{"headers of Svix", "/signed", svix(sign(secret, 0, body)), 204},
+		{"headers of Svix with another secret", "/signed", svix(sign(otherSecret, 0, body)), 401},
+		{"headers of Svix without a signature", "/signed", with(svix(sign(secret, 0, body)), "Svix-Signature", ""), 401},
+		{"headers of Svix with another id", "/signed", with(svix(sign(secret, 0, body)), "Svix-Id", "msg-2"), 401},
+		{"headers of both whose standard ones are wrong", "/signed", with(svix(sign(secret, 0, body)), "Webhook-Id", "msg-2"), 401},
 		{"no signature", "/signed", header("Content-Type", structured), 401},
 		{"attributes that are not signed", "/signed", with(with(with(with(with(sign(secret, 0, body), "Ce-Specversion", "1.0"), "Ce-Id", "1"), "Ce-Source", "/s"), "Ce-Type", "orders.placed"), "Content-Type", "application/json"), 415},
 		{"another secret", "/signed", sign(otherSecret, 0, body), 401},

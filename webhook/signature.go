@@ -24,6 +24,21 @@ const (
 	signatureHeader = "Webhook-Signature"
 )
 
+// svixHeaders are the headers of the senders that Svix serves, whose signatures became the rules of Standard Webhooks.
+var svixHeaders = [...][2]string{{"Svix-Id", idHeader}, {"Svix-Timestamp", timeHeader}, {"Svix-Signature", signatureHeader}}
+
+// standard returns the headers of a request under the names of Standard Webhooks.
+func standard(header http.Header) http.Header {
+	if header.Get(svixHeaders[0][0]) == "" || header.Get(idHeader) != "" {
+		return header
+	}
+	renamed := header.Clone()
+	for _, names := range svixHeaders {
+		renamed[names[1]] = header[names[0]]
+	}
+	return renamed
+}
+
 // tolerance is how far the time of a signature may be from now, so that a request that was recorded is of no use later.
 const tolerance = 5 * time.Minute
 

@@ -33,7 +33,7 @@ func (d *document) batch() {
 		{"requestBody", object{{"required", true}, {"content", object{{"application/json", object{{"schema", object{{"type", "array"},
 			{"items", call}, {"minItems", 1}, {"maxItems", batchLimit}}}}}}}}},
 		{"responses", object{
-			{"200", object{{"description", "An answer for each call."}, {"headers", object{{"X-Request-Id", ref("headers", "RequestId")}}},
+			{"200", object{{"description", "An answer for each call."}, {"headers", object{{"X-Request-Id", d.shared("headers", "RequestId")}}},
 				{"content", object{{"application/json", object{{"schema", object{{"type", "array"}, {"items", result}}}}}}}}},
 			{"400", d.shared("responses", "BadInput")},
 			{"413", d.shared("responses", "InputTooLarge")},

@@ -155,7 +155,9 @@ func (d *document) components() object {
 	if p := d.sharedParameters(); len(p) > 0 {
 		c.add("parameters", p)
 	}
-	c.add("headers", sharedHeaders())
+	if h := d.sharedHeaders(); len(h) > 0 {
+		c.add("headers", h)
+	}
 	var schemes object
 	for _, name := range slices.Sorted(maps.Keys(d.schemes)) {
 		schemes.add(d.schemes[name], securityScheme(d.api.Schemes[name]))

@@ -375,3 +375,29 @@ func TestTheProblemsOfFieldsMayBeInAllPlacesThatTheNodeNames(t *testing.T) {
 		t.Errorf("the document has %q, want %q", places, want)
 	}
 }
+
+// Linters warn of components that nothing refers to.
+func TestEveryComponentIsReferredTo(t *testing.T) {
+	whole := shop(t)
+	one := whole
+	one.Actions = one.Actions[:0:0]
+	for _, a := range whole.Actions {
+		if len(a.Routes) == 0 {
+			one.Actions = append(one.Actions, a)
+			break
+		}
+	}
+	for about, a := range map[string]api.API{"an API with everything": whole, "a call without a route": one} {
+		doc := document(t, a)
+		for kind, components := range at(t, doc, "components").(map[string]any) {
+			if kind == "securitySchemes" || kind == "schemas" { // the first are named by operations; types are those of the API
+				continue
+			}
+			for name := range components.(map[string]any) {
+				if reference := `"#/components/` + kind + "/" + name + `"`; !strings.Contains(string(doc), reference) {
+					t.Errorf("%s: nothing refers to %s", about, reference)
+				}
+			}
+		}
+	}
+}

@@ -124,14 +124,15 @@ func (d *document) sharedParameters() object {
 }
 
 // sharedHeaders returns the headers of answers that operations refer to.
-func sharedHeaders() object {
+func (d *document) sharedHeaders() object {
 	header := func(says string, s object) object { return object{{"description", says}, {"schema", s}} }
 	str := object{{"type", "string"}}
-	return object{
+	all := object{
 		{"RequestId", header("The id of the request: the caller's or a fresh one. It finds the request in logs.", str)},
 		{"RetryAfter", header("Seconds after which trying again may help.", object{{"type", "integer"}, {"minimum", 0}})},
 		{"ETag", header("Of this answer, for `If-None-Match`.", str)},
 		{"Link", header("The next page, with `rel=\"next\"` (RFC 8288); none on the last page.", str)},
 		{"CacheControl", header("How long the answer may be kept.", str)},
 	}
+	return slices.DeleteFunc(all, func(m member) bool { return !d.used["headers/"+m.key] })
 }

@@ -93,20 +93,20 @@ func (d *document) comes(f form, status int) bool {
 
 // success is the answer of a call that went well, with one of the action's statuses.
 func (d *document) success(f form, s api.Status) object {
-	headers := object{{"X-Request-Id", ref("headers", "RequestId")}}
+	headers := object{{"X-Request-Id", d.shared("headers", "RequestId")}}
 	if f.cached() {
-		headers.add("ETag", ref("headers", "ETag"))
-		headers.add("Cache-Control", ref("headers", "CacheControl"))
+		headers.add("ETag", d.shared("headers", "ETag"))
+		headers.add("Cache-Control", d.shared("headers", "CacheControl"))
 	}
 	if f.readable() && d.api.Pages(f.Action) {
-		headers.add("Link", ref("headers", "Link"))
+		headers.add("Link", d.shared("headers", "Link"))
 	}
 	for _, name := range s.Headers {
 		switch known := http.CanonicalHeaderKey(name); {
 		case headers.get(name) != nil || known == "Etag" && f.cached():
 			continue
 		case known == "Etag":
-			headers.add("ETag", ref("headers", "ETag"))
+			headers.add("ETag", d.shared("headers", "ETag"))
 			continue
 		}
 		headers.add(name, object{{"schema", object{{"type", "string"}}}})
@@ -203,13 +203,13 @@ func (d *document) declared(f form, status int, errors []api.Error) object {
 	forms = append(forms, object{{"title", "Any other problem of this status"}, {"allOf", []any{ref("schemas", other)}},
 		{"properties", object{{"type", object{{"not", object{{"enum", types}}}}}}}})
 	content := object{{problemType, object{{"schema", object{{"anyOf", forms}}}}}}
-	return object{{"description", says}, {"headers", problemHeaders(status)}, {"content", content}}
+	return object{{"description", says}, {"headers", d.problemHeaders(status)}, {"content", content}}
 }
 
-func problemHeaders(status int) object {
-	headers := object{{"X-Request-Id", ref("headers", "RequestId")}}
+func (d *document) problemHeaders(status int) object {
+	headers := object{{"X-Request-Id", d.shared("headers", "RequestId")}}
 	if status == 429 || status == 503 {
-		headers.add("Retry-After", ref("headers", "RetryAfter"))
+		headers.add("Retry-After", d.shared("headers", "RetryAfter"))
 	}
 	return headers
 }
@@ -227,14 +227,14 @@ func (d *document) sharedResponses() object {
 			data = []any{object{{"path", "name"}, {"pointer", "/name"}, {"rule", "required"}, {"value", ""}, {"message", "name is a required field"}}}
 		}
 		media := object{{"schema", ref("schemas", schema)}, {"example", exampleProblem(a, data)}}
-		list.add(a.component, object{{"description", a.when}, {"headers", problemHeaders(a.status)}, {"content", object{{problemType, media}}}})
+		list.add(a.component, object{{"description", a.when}, {"headers", d.problemHeaders(a.status)}, {"content", object{{problemType, media}}}})
 	}
 	if d.used["responses/NotModified"] {
 		list.add("NotModified", object{{"description", "The answer that the caller has kept is still right."},
-			{"headers", object{{"ETag", ref("headers", "ETag")}, {"Cache-Control", ref("headers", "CacheControl")}}}})
+			{"headers", object{{"ETag", d.shared("headers", "ETag")}, {"Cache-Control", d.shared("headers", "CacheControl")}}}})
 	}
 	if d.used["responses/Problem"] {
-		list.add("Problem", object{{"description", "Any other problem."}, {"headers", problemHeaders(0)},
+		list.add("Problem", object{{"description", "Any other problem."}, {"headers", d.problemHeaders(0)},
 			{"content", object{{problemType, object{{"schema", ref("schemas", d.problem)}}}}}})
 	}
 	return list
