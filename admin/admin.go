@@ -33,6 +33,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/accept"
 	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/internal/httpstrict"
 )
@@ -115,7 +116,7 @@ func (s *server) Start(ctx context.Context, n *sabir.Node) error {
 	s.ended = make(chan struct{})
 	go func() {
 		defer close(s.ended)
-		if err := httpstrict.Serve(s.server, netutil.LimitListener(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+		if err := httpstrict.Serve(s.server, netutil.LimitListener(accept.Listener(listener, n.Log(), "operators"), maxConnections)); !errors.Is(err, http.ErrServerClosed) {
 			n.Log().Error("operators are not served any more", "node", n.ID(), "address", s.AdminAddr(), "error", err)
 		}
 	}()

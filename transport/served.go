@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"net"
 	"sync"
 )
@@ -20,6 +21,7 @@ type Served struct {
 	sockets Listener // nil for none
 	addr    string
 	arrived chan net.Conn
+	failed  chan error // of Sockets
 	closed  chan struct{}
 
 	mu          sync.Mutex
@@ -33,6 +35,7 @@ func NewServed(sockets Listener, addr string) *Served {
 		sockets:     sockets,
 		addr:        addr,
 		arrived:     make(chan net.Conn, servedBacklog),
+		failed:      make(chan error, 1),
 		closed:      make(chan struct{}),
 		undelivered: map[*Socket]struct{}{},
 	}
@@ -67,6 +70,7 @@ func (l servedSockets) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.served.sockets.Accept()
 		if err != nil {
+			l.served.fail(err)
 			return nil, err
 		}
 		socket := &Socket{Conn: conn, served: l.served, gone: make(chan struct{})}
@@ -120,7 +124,15 @@ func (s *Served) Deliver(conn net.Conn, socket *Socket) bool {
 	}
 }
 
-// Accept implements [Listener].
+// fail gives an error of Sockets to Accept, where nobody is told of one already: servers try again in silence.
+func (s *Served) fail(err error) {
+	select {
+	case s.failed <- err:
+	default:
+	}
+}
+
+// Accept implements [Listener]. An error of Sockets is returned once; the server goes on accepting.
 func (s *Served) Accept() (net.Conn, error) {
 	select {
 	case <-s.closed: // first, for after Close both may be ready
@@ -128,6 +140,11 @@ func (s *Served) Accept() (net.Conn, error) {
 		select {
 		case conn := <-s.arrived:
 			return conn, nil
+		case err := <-s.failed:
+			if !errors.Is(err, net.ErrClosed) {
+				return nil, err
+			}
+			<-s.closed // by which the sockets were
 		case <-s.closed:
 		}
 	}

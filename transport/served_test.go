@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
+	"syscall"
 	"testing"
 
 	"github.com/sabir-go/sabir/transport"
@@ -152,5 +154,29 @@ func TestASocketSaysWhenItIsClosed(t *testing.T) {
 		end(near)
 		<-near.Gone()
 		ended(t, far)
+	}
+}
+
+// full is a listener of a process that has no file left for a connection.
+type full struct{ transport.Listener }
+
+func (full) Accept() (net.Conn, error) {
+	return nil, &net.OpError{Op: "accept", Net: "tcp", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+}
+
+func TestServedTellsWhoAcceptsThatASocketWasNotAccepted(t *testing.T) {
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := transport.NewServed(full{sockets{tcp}}, "carrier://here")
+	defer served.Close()
+	for range 3 { // as a server does, which says nothing
+		if _, err := served.Sockets().Accept(); !errors.Is(err, syscall.EMFILE) {
+			t.Fatal(err)
+		}
+	}
+	if _, err := served.Accept(); !errors.Is(err, syscall.EMFILE) {
+		t.Errorf("%v, want the error of the socket", err)
 	}
 }

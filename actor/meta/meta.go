@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -28,6 +29,8 @@ type Meta struct {
 	System *actor.System
 	PID    actor.PID
 	Owner  actor.PID // zero where a system started it
+
+	log *slog.Logger
 }
 
 // Device is the work of a meta process.
@@ -69,7 +72,7 @@ func (d *device[In]) Init(p *actor.Process, b beginning[In]) error {
 	if !b.owner.Zero() {
 		d.owner = p.Monitor(b.owner)
 	}
-	m := Meta{p.System(), p.PID(), b.owner}
+	m := Meta{p.System(), p.PID(), b.owner, p.Log()}
 	ctx := p.Context()
 	go func() {
 		err := guarded(func() error { return b.device.Run(ctx, m) })

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/internal/accept"
 )
 
 // Data is bytes that came over a connection, in the order in which they came; how they are cut is the network's. They are the
@@ -163,6 +164,7 @@ func acceptAll[S any](ctx context.Context, m Meta, l net.Listener, b *actor.Beha
 	var open sync.WaitGroup
 	defer open.Wait()
 	slots := make(chan struct{}, o.connections)
+	failures := accept.NewFailures(m.log, l.Addr().String(), "peers of processes")
 	for {
 		select {
 		case slots <- struct{}{}:
@@ -180,21 +182,16 @@ func acceptAll[S any](ctx context.Context, m Meta, l net.Listener, b *actor.Beha
 			return err
 		case err != nil: // of one connection, or of too many open files
 			<-slots
-			select {
-			case <-time.After(acceptPause):
-			case <-ctx.Done():
-			}
+			failures.Pause(err, ctx.Done())
 			continue
 		}
+		failures.Accepted()
 		open.Go(func() {
 			defer func() { <-slots }()
 			serve(ctx, m, c, b, o)
 		})
 	}
 }
-
-// acceptPause is the time that a listener waits after a failed accept.
-const acceptPause = 10 * time.Millisecond
 
 // serve is one connection of a listener.
 func serve[S any](ctx context.Context, m Meta, c net.Conn, b *actor.Behavior[S, *Conn], o *netOptions) {

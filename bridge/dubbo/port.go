@@ -11,11 +11,9 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/accept"
 	"github.com/sabir-go/sabir/transport"
 )
-
-// acceptPause is the time before the next try where a connection cannot be accepted.
-const acceptPause = 50 * time.Millisecond
 
 // table is the interfaces of one protocol at one port.
 type table map[key]*Mapping
@@ -88,20 +86,17 @@ func (b *bridge) addressOf(ctx context.Context, at *url.URL) (netip.AddrPort, er
 }
 
 func (b *bridge) accept(p *port) {
+	failures := accept.NewFailures(b.node.Log(), p.listener.Addr().String(), "consumers of Dubbo")
 	for {
 		c, err := p.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
 		if err != nil { // such as too many open files: connections that end make place
-			b.drops.Note(b.node.Log(), "a connection of a Dubbo consumer was not accepted", "address", p.listener.Addr(), "error", err)
-			select {
-			case <-b.ctx.Done():
-				return
-			case <-time.After(acceptPause):
-			}
+			failures.Pause(err, b.ctx.Done())
 			continue
 		}
+		failures.Accepted()
 		c = b.secured(c)
 		if err := b.serves.add(c); err != nil {
 			b.drops.Note(b.node.Log(), "a connection of a Dubbo consumer was refused", "from", c.RemoteAddr(), "error", err)

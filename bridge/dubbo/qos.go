@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/accept"
 	"github.com/sabir-go/sabir/internal/httpstrict"
 )
 
@@ -68,20 +69,19 @@ func (q *qos) start() {
 }
 
 func (q *qos) accept() {
+	failures := accept.NewFailures(q.bridge.node.Log(), q.listener.Addr().String(), "operators of Dubbo")
 	for {
 		c, err := q.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil || !q.add(c) {
-			if err == nil {
-				c.Close()
-			}
-			select {
-			case <-q.bridge.ctx.Done():
-				return
-			case <-time.After(acceptPause):
-			}
+		if err != nil {
+			failures.Pause(err, q.bridge.ctx.Done())
+			continue
+		}
+		failures.Accepted()
+		if !q.add(c) {
+			c.Close()
 			continue
 		}
 		q.bridge.running.Go(func() { q.serve(c) })

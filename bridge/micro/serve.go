@@ -16,6 +16,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/accept"
 )
 
 const (
@@ -51,7 +52,7 @@ func (b *bridge) listenHTTP() error {
 		return errors.Join(l.Close(), fmt.Errorf("micro.Listen(%q): refusing to listen where other machines could call without proof: add micro.Open() where the network restricts "+
 			"who reaches it, or leave out the host (\":%s\") to be reached from this machine only", b.listen, port))
 	}
-	b.listener = netutil.LimitListener(l, maxConnections)
+	b.listener = netutil.LimitListener(accept.Listener(l, b.node.Log(), "clients of go-micro"), maxConnections)
 	if b.address, err = b.advertised(l.Addr().String()); err != nil {
 		return errors.Join(err, l.Close())
 	}

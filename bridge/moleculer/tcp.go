@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/accept"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -212,20 +213,17 @@ func (m *tcp) Close() error {
 }
 
 func (m *tcp) accept() {
+	failures := accept.NewFailures(m.bridge.node.Log(), m.Addr(), "nodes of Moleculer")
 	for {
 		c, err := m.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
 		if err != nil { // such as too many open files: connections that end make place
-			m.bridge.note("a connection of a node was not accepted", m.Addr(), err)
-			select {
-			case <-m.ctx.Done():
-				return
-			case <-time.After(acceptPause):
-			}
+			failures.Pause(err, m.ctx.Done())
 			continue
 		}
+		failures.Accepted()
 		m.mu.Lock()
 		refused := m.closed || len(m.readers) >= maxReaders
 		if !refused {

@@ -4,6 +4,7 @@ package faults_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -153,6 +154,7 @@ func TestANodeGoesOnWithTooManyOpenFilesAndRecovers(t *testing.T) {
 	caller := start(t, setup{ID: "caller", Seeds: []string{server.addr}})
 	caller.awaitOffers("server")
 	calls := beginCalls(t, caller, workload{Callers: 10, Pause: 5 * time.Millisecond})
+	began := time.Now()
 	knocking := knock(t, server.addr, 4*files, func(net.Conn) {})
 	until(t, waitLimit, "the node runs out of files", func() bool { return strings.Contains(server.log.String(), "too many open files") })
 
@@ -162,6 +164,7 @@ func TestANodeGoesOnWithTooManyOpenFilesAndRecovers(t *testing.T) {
 	knocking.leave()
 	second := start(t, setup{ID: "second", Seeds: []string{server.addr}})
 	t.Logf("a new node can call %v after its start", second.awaitOffers("server"))
+	over := time.Now()
 	if r := ask[report](second, "load", workload{Callers: 10, Calls: 1000, Timeout: 5 * time.Second}); r.failures() > 0 {
 		t.Errorf("calls of a new node afterwards: %v", r)
 	}
@@ -171,8 +174,11 @@ func TestANodeGoesOnWithTooManyOpenFilesAndRecovers(t *testing.T) {
 	} else {
 		t.Log(r)
 	}
-	if warnings := strings.Count(server.log.String(), "too many open files"); warnings > 500 {
-		t.Errorf("it said %d times that too many files are open", warnings)
+	if lines, seconds := strings.Count(server.log.String(), "too many open files"), int(over.Sub(began).Seconds()); lines > seconds+2 {
+		t.Errorf("it said %d times in %d seconds that too many files are open", lines, seconds)
+	}
+	if want := fmt.Sprintf("this process may have %d files and connections open; raise that: LimitNOFILE=", files); !strings.Contains(server.log.String(), want) {
+		t.Errorf("the log does not say what helps, %q", want)
 	}
 }
 

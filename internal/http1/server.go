@@ -10,12 +10,11 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/accept"
 	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/web/exchange"
@@ -245,7 +244,8 @@ func (s *Server) Serve(l net.Listener) error {
 	if !s.begin(l) {
 		return http.ErrServerClosed
 	}
-	for wait := time.Duration(0); ; {
+	failures := accept.NewFailures(s.log, l.Addr().String(), "clients of HTTP")
+	for {
 		select {
 		case s.connTokens <- struct{}{}:
 		case <-s.stopped:
@@ -253,7 +253,7 @@ func (s *Server) Serve(l net.Listener) error {
 		}
 		socket, err := l.Accept()
 		if err == nil {
-			wait = 0
+			failures.Accepted()
 			s.take(socket)
 			continue
 		}
@@ -261,15 +261,10 @@ func (s *Server) Serve(l net.Listener) error {
 		if s.stopping.Load() {
 			return http.ErrServerClosed
 		}
-		if !passing(err) {
+		if !accept.Passing(err) {
 			return err
 		}
-		wait = min(max(2*wait, 5*time.Millisecond), time.Second)
-		s.log.Warn("http cannot accept connections for the moment", "error", err, "wait", wait)
-		select {
-		case <-time.After(wait):
-		case <-s.stopped:
-		}
+		failures.Pause(err, s.stopped)
 	}
 }
 
@@ -339,13 +334,6 @@ func (s *Server) free(c *conn) {
 	}
 	c.window.Close()
 	c.connContext.end(context.Canceled)
-}
-
-// passing reports whether Accept may succeed again in a moment: the process or the system has run out of something, or the peer
-// has left already.
-func passing(err error) bool {
-	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED},
-		func(e error) bool { return errors.Is(err, e) })
 }
 
 // Connections is the number of open connections, those that were handed over included.

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/accept"
 	"github.com/sabir-go/sabir/internal/bus"
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/wire"
@@ -185,19 +186,17 @@ func isTimeout(err error) bool {
 }
 
 func (m *Mesh) acceptLoop(listener transport.Listener) {
-	pause := time.Millisecond
+	failures := accept.NewFailures(m.log.With("node", m.config.Node), listener.Addr(), "nodes")
 	for {
 		conn, err := listener.Accept()
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
 		case err != nil: // such as too many open files
-			m.log.Warn("connection not accepted", "node", m.config.Node, "error", err)
-			sleep(m.ctx, pause)
-			pause = min(2*pause, time.Second)
+			failures.Pause(err, m.ctx.Done())
 			continue
 		}
-		pause = time.Millisecond
+		failures.Accepted()
 		if oldest := m.handshakes.add(conn); oldest != nil {
 			m.refusals.add(causeTooMany, oldest.RemoteAddr(), errTooManyPending)
 			oldest.Close()
