@@ -26,6 +26,8 @@ const (
 	templateKey      = attribute.Key("messaging.destination.template")
 	destinationKey   = attribute.Key("messaging.destination.name")
 	groupKey         = attribute.Key("messaging.consumer.group.name")
+	broadcastKey     = attribute.Key("sabir.event.broadcast")
+	groupsKey        = attribute.Key("sabir.event.groups")
 	serviceKey       = attribute.Key("sabir.service")
 	errorNameKey     = attribute.Key("sabir.error.name")
 	requestIDKey     = attribute.Key("sabir.request_id")

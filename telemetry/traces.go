@@ -99,12 +99,26 @@ func (t *tracer) event(sub *sabir.Subscription, next sabir.EventHandler) sabir.E
 	return func(ctx context.Context, e *sabir.Event) error {
 		ctx, s := t.begin(ctx, of)
 		t.values.of(e.Name).set(s, inputKey, e.Payload())
-		if e.Name != sub.Pattern && s.IsRecording() {
-			s.SetAttributes(destinationKey.String(e.Name))
+		if s.IsRecording() {
+			describeEvent(ctx, s, e)
 		}
 		err := error(sabir.ErrPanic) // unless next returns
 		defer func() { of.finish(s, err) }()
 		err = next(ctx, e)
 		return err
+	}
+}
+
+// describeEvent sets what is not the same for all events that a handler gets.
+func describeEvent(ctx context.Context, s trace.Span, e *sabir.Event) {
+	if e.Name != e.Subscription.Pattern {
+		s.SetAttributes(destinationKey.String(e.Name))
+	}
+	info := sabir.InfoFromContext(ctx)
+	if info.Broadcast {
+		s.SetAttributes(broadcastKey.Bool(true))
+	}
+	if info.Groups != nil {
+		s.SetAttributes(groupsKey.StringSlice(info.Groups))
 	}
 }

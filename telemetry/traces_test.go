@@ -129,6 +129,27 @@ func TestSpansHaveKindAndAttributesOfTheConventions(t *testing.T) {
 	})
 }
 
+func TestSpansOfEventsSayHowTheyWereEmitted(t *testing.T) {
+	bothWays(t, func(t *testing.T, tel *telemetry.Telemetry, spans func() map[string]tracetest.SpanStub) {
+		s := sabir.NewService("mail")
+		for _, pattern := range []string{"chosen.*", "broadcast.*", "plain.*"} {
+			sabir.On(s, pattern, func(context.Context, int) error { return nil })
+		}
+		node := start(t, sabir.Serve(s), sabir.Use(tel.Middleware()))
+		err := errors.Join(sabir.Emit(t.Context(), node, "chosen.one", 1, sabir.Groups("mail", "stock")), sabir.Broadcast(t.Context(), node, "broadcast.one", 1),
+			sabir.Emit(t.Context(), node, "plain.one", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for pattern, want := range map[string][2]string{"chosen.*": {"", `["mail","stock"]`}, "broadcast.*": {"true", ""}, "plain.*": {"", ""}} {
+			span := spans()["handle "+pattern]
+			if got := [2]string{attr(span, "sabir.event.broadcast"), attr(span, "sabir.event.groups")}; got != want {
+				t.Errorf("%s: broadcast and groups are %q, want %q", pattern, got, want)
+			}
+		}
+	})
+}
+
 func TestErrorsMarkTheSpan(t *testing.T) {
 	cases := []struct {
 		action, code, name string

@@ -2,6 +2,7 @@ package moleculer_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,54 @@ func next(t *testing.T, from chan string) string {
 		t.Fatal("no event came")
 		return ""
 	}
+}
+
+// TestAHandlerKnowsWhatANodeOfMoleculerSent holds that a handler here learns what one of Moleculer does: eventType, eventGroups and nodeID.
+func TestAHandlerKnowsWhatANodeOfMoleculerSent(t *testing.T) {
+	versions(t, func(t *testing.T, a *place, js *peer) {
+		got := make(chan sabir.CallInfo, 10)
+		mail := sabir.NewService("mail")
+		sabir.On(mail, "user.*", func(ctx context.Context, _ any) error { got <- sabir.InfoFromContext(ctx); return nil })
+		a.node("go", []sabir.Servable{mail, orders()}, moleculer.Expose("mail.*", "orders.*"))
+		js.must(nil, "wait", "mail", "v3.orders")
+		emitted := func(args ...any) sabir.CallInfo {
+			js.must(nil, args[0].(string), args[1:]...)
+			select {
+			case info := <-got:
+				return info
+			case <-time.After(waitLimit):
+				t.Fatal("no event came")
+				return sabir.CallInfo{}
+			}
+		}
+		if info := emitted("emit", "user.created", "Ada", map[string]any{"groups": []string{"mail"}}); info.Broadcast || !slices.Equal(info.Groups, []string{"mail"}) || info.From != js.id {
+			t.Errorf("of an event for a group the handler knows %+v", info)
+		}
+		if info := emitted("broadcast", "user.gone", "Bob"); !info.Broadcast || info.Groups != nil || info.From != js.id {
+			t.Errorf("of a broadcast the handler knows %+v", info)
+		}
+	})
+}
+
+// TestEmittersChooseGroupsOfMoleculer holds that handlers there get an event by their groups, and learn of the kind, the group and the node.
+func TestEmittersChooseGroupsOfMoleculer(t *testing.T) {
+	versions(t, func(t *testing.T, a *place, js *peer) {
+		n := a.node("go", nil)
+		if err := n.WaitFor(t.Context(), "listener"); err != nil {
+			t.Fatal(err)
+		}
+		for i, groups := range [][]string{{"loud"}, {"nobody"}, {"listener"}} {
+			if err := sabir.Emit(t.Context(), n, "news.loud", i, sabir.Groups(groups...)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if one := js.event(); !strings.Contains(one, `"params":0`) || !strings.Contains(one, `"groups":["loud"]`) || !strings.Contains(one, `"type":"emit"`) || !strings.Contains(one, `"sender":"go"`) {
+			t.Errorf("the group loud got %s", one)
+		}
+		if two := js.event(); !strings.Contains(two, `"params":2`) || !strings.Contains(two, `"groups":["listener"]`) {
+			t.Errorf("the group listener got %s", two)
+		}
+	})
 }
 
 func TestEventsBothWays(t *testing.T) {

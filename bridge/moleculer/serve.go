@@ -150,7 +150,7 @@ func notFound(action string, b *bridge) *sabir.Error {
 
 // inbound describes a request or an event as one from outside.
 func (b *bridge) inbound(sender string, o *origin, a *Meta) (gateway.Inbound, error) {
-	in := gateway.Inbound{RequestID: o.RequestID, Level: max(o.Level-1, 0), CalledBy: o.Caller[:min(len(o.Caller), 255)]}
+	in := gateway.Inbound{From: sender, RequestID: o.RequestID, Level: max(o.Level-1, 0), CalledBy: o.Caller[:min(len(o.Caller), 255)]}
 	var err error
 	if in.Metadata, err = metadataOf(o.Meta); err != nil {
 		return in, err
@@ -240,6 +240,7 @@ func (b *bridge) receive(e *event) {
 	in, err := b.inbound(e.Sender, &e.origin, nil)
 	if err == nil {
 		in.Context = context.WithoutCancel(in.Context) // nobody waits for an event
+		in.Groups = e.Groups
 		err = b.node.ReceiveEvent(in, e.Event, groups, e.Broadcast, b.wire.values, b.wire.present(e.Data))
 	}
 	if err != nil {

@@ -19,6 +19,7 @@ var eventBehaviours = []behaviour{
 	{"an emitted event goes to a group's member on the emitter's node if there is one", emitPrefersLocal},
 	{"a broadcast event goes to every node that takes it", broadcastAll},
 	{"a local broadcast stays on its node", broadcastStays},
+	{"an event for chosen groups goes to these, and its handlers know the groups, the kind and the emitter's node", eventGroups},
 	{"patterns take events of other nodes", eventPatterns},
 	{"of several patterns of a group on one node the most specific handles the event", mostSpecific},
 	{"an event's payload of another shape is matched by its names", eventShapes},
@@ -123,6 +124,28 @@ func broadcastAll(t *testing.T, s *suite) {
 	must(t, sabir.Broadcast(brief(t), w.ann, event, greeting{"Ada"}))
 	if got := count(got); !maps.Equal(got, map[string]int{"ann": 1, "bob": 2, "cid": 1}) {
 		t.Errorf("received on %v", got)
+	}
+}
+
+func eventGroups(t *testing.T, s *suite) {
+	w := s.threeNodes
+	mail, stock, event := name(), name(), name()+".happened"
+	got := make(chan sabir.CallInfo, 100)
+	for _, group := range []string{mail, stock} {
+		service := sabir.NewService(group)
+		sabir.On(service, event, func(ctx context.Context, _ greeting) error { got <- sabir.InfoFromContext(ctx); return nil })
+		w.serve(t, w.bob, service)
+	}
+	must(t, sabir.Emit(brief(t), w.ann, event, greeting{"Ada"}, sabir.Groups(mail)))
+	must(t, sabir.Broadcast(brief(t), w.ann, event, greeting{"Ada"}))
+	if len(got) != 3 {
+		t.Fatalf("%d handlers ran, want that of the chosen group and both", len(got))
+	}
+	if first := <-got; first.Service != mail || !slices.Equal(first.Groups, []string{mail}) || first.Broadcast || first.From != "ann" {
+		t.Errorf("of the event for a group its handler knows %+v", first)
+	}
+	if second := <-got; second.Groups != nil || !second.Broadcast || second.From != "ann" {
+		t.Errorf("of the broadcast a handler knows %+v", second)
 	}
 }
 

@@ -29,8 +29,12 @@ type passed struct {
 	Payload string `json:"payload,omitempty"` // JSON, as text: a page that parsed it would lose the digits of large numbers
 	Size    int    `json:"size"`              // bytes of the payload
 	Cut     string `json:"cut,omitempty"`     // the beginning of a payload that is too long, instead of it
-	From    string `json:"from,omitempty"`
+	From    string `json:"from,omitempty"`    // the action or event whose handler emitted it
 	Request string `json:"request,omitempty"`
+
+	Node      string   `json:"node,omitempty"` // that emitted it
+	Broadcast bool     `json:"broadcast,omitempty"`
+	Groups    []string `json:"groups,omitempty"` // that the emitter chose
 }
 
 // batch is the content of one message to a browser.
@@ -151,7 +155,8 @@ func (t *tap) receive(ctx context.Context, payload json.RawMessage) error {
 	if wanted == nil {
 		return nil
 	}
-	p := passed{At: now.UnixMilli(), Event: info.Event, From: info.CalledBy, Request: info.RequestID}
+	p := passed{At: now.UnixMilli(), Event: info.Event, From: info.CalledBy, Request: info.RequestID,
+		Node: info.From, Broadcast: info.Broadcast, Groups: info.Groups}
 	p.setPayload(payload)
 	t.mu.Lock()
 	defer t.mu.Unlock()

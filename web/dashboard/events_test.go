@@ -54,6 +54,22 @@ func TestEventsAreListenedToWhileABrowserWatchesThem(t *testing.T) {
 	until(t, "it listens no more", func() bool { return !listens(n) })
 }
 
+func TestEventsOnThePageSayHowTheyWereEmitted(t *testing.T) {
+	n := openNode(t)
+	all := read(t, serve(t, boardOf(t, n, config{}))+"/api/events")
+	defer all.close()
+	all.next("listening")
+	must(t, sabir.Emit(t.Context(), n, "order.created", 1, sabir.Groups("mail")))
+	must(t, sabir.Broadcast(t.Context(), n, "order.gone", 2))
+	var got []passed
+	for len(got) < 2 {
+		got = append(got, want[batch](all, "events").Events...)
+	}
+	if got[0].Node != n.ID() || !slices.Equal(got[0].Groups, []string{"mail"}) || got[0].Broadcast || got[1].Groups != nil || !got[1].Broadcast {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestWatchingEventsTakesThemFromNoHandler(t *testing.T) {
 	n := openNode(t)
 	handled := make(chan string, 10)

@@ -81,7 +81,7 @@ export function events() {
   }
 
   function details(e) {
-    const facts = [['Emitted by', e.from], ['Request', e.request], ['Size', bytes(e.size)]].filter(([, v]) => v);
+    const facts = [['Emitted by', e.from], ['Node', e.node], ['Sent to', e.broadcast ? 'every handler' : e.groups ? 'the groups ' + e.groups.join(', ') : ''], ['Request', e.request], ['Size', bytes(e.size)]].filter(([, v]) => v);
     return [h('p', { class: 'muted' }, facts.map(([k, v]) => h('span', { class: 'fact' }, k + ' ', h('b', { text: v })))), e.payload ? json(e.payload) : h('div', {}, h('p', { class: 'muted', text: 'Too long to show; it begins:' }), h('pre', { class: 'json', tabindex: 0, text: e.cut }))];
   }
 

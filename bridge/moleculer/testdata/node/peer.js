@@ -82,9 +82,9 @@ broker.createService({
 	name: "listener",
 	events: {
 		"news.**"(ctx) {
-			say({ event: ctx.eventName, params: ctx.params, groups: ctx.eventGroups, type: ctx.eventType, meta: ctx.meta, node: nodeID });
+			say({ event: ctx.eventName, params: ctx.params, groups: ctx.eventGroups, type: ctx.eventType, meta: ctx.meta, node: nodeID, sender: ctx.nodeID });
 		},
-		"news.loud": { group: "loud", handler: ctx => say({ event: "loud " + ctx.eventName, params: ctx.params, node: nodeID }) }
+		"news.loud": { group: "loud", handler: ctx => say({ event: "loud " + ctx.eventName, params: ctx.params, groups: ctx.eventGroups, type: ctx.eventType, node: nodeID, sender: ctx.nodeID }) }
 	}
 });
 
