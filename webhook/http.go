@@ -84,9 +84,7 @@ func readBinary(header http.Header, body []byte) (e Event, err error) {
 		if name == cloudevent.ContentType {
 			return e, errors.New("the datacontenttype of an event in this form is its Content-Type")
 		}
-		if attributes[name], err = cloudevent.DecodeHeader(values[0]); err != nil {
-			return e, fmt.Errorf("the header Ce-%.40s: %w", name, err)
-		}
+		attributes[name] = cloudevent.DecodeHeader(values[0])
 	}
 	attributes[cloudevent.ContentType] = header.Get("Content-Type")
 	err = e.setAttributes(attributes, body)

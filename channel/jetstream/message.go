@@ -17,10 +17,7 @@ func message(header nats.Header, data []byte) (m engine.Message, err error) {
 	m.Attributes, unread = cloudevent.Attributes(func(yield func(string, string) bool) {
 		for name, values := range header {
 			for _, value := range values {
-				if text, err := cloudevent.DecodeHeader(value); err == nil { // the SDK for Go sends "100%" as it is
-					value = text
-				}
-				if !yield(name, value) {
+				if !yield(name, cloudevent.DecodeHeader(value)) {
 					return
 				}
 			}

@@ -2,7 +2,6 @@
 package cloudevent
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"net/url"
@@ -70,16 +69,16 @@ func Headers(attributes map[string]string) iter.Seq2[string, string] {
 	}
 }
 
-// DecodeHeader decodes the percent encoding of a header's value. A value in double quotes is the inside of them.
-func DecodeHeader(value string) (string, error) {
+// DecodeHeader decodes the percent encoding of a header's value. A value in double quotes is the inside of them. A value whose encoding is broken
+// stays as it is: the SDKs for Go and Java encode nothing, and send "100%" so.
+func DecodeHeader(value string) string {
 	if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
 		value = strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(value[1 : len(value)-1])
 	}
-	text, err := url.PathUnescape(value)
-	if err != nil {
-		return "", errors.New("its percent encoding is broken")
+	if text, err := url.PathUnescape(value); err == nil {
+		return text
 	}
-	return text, nil
+	return value
 }
 
 // EncodeHeader encodes what is no printable ASCII, spaces, double quotes and percent signs.

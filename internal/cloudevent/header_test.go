@@ -30,8 +30,8 @@ func FuzzHeaders(f *testing.F) {
 			t.Errorf("%q becomes %q, %v", read, again, err)
 		}
 		for _, value := range read {
-			if text, err := cloudevent.DecodeHeader(cloudevent.EncodeHeader(value)); err != nil || text != value {
-				t.Errorf("%q is decoded as %q, %v", value, text, err)
+			if text := cloudevent.DecodeHeader(cloudevent.EncodeHeader(value)); text != value {
+				t.Errorf("%q is decoded as %q", value, text)
 			}
 		}
 	})
