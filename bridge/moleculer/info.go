@@ -198,13 +198,21 @@ func (b *bridge) sendInfo(version, to string) {
 	}
 }
 
+// hosts are the addresses of this node, for ipList. With a broker nobody dials them: they are for people, such as in the REPL's "nodes".
+func (b *bridge) hosts() []string {
+	if b.mesh != nil {
+		return b.mesh.hosts
+	}
+	return reachableHosts()
+}
+
 // infoMembers are the members of INFO, each behind a comma, and its seq.
 func (b *bridge) infoMembers() (members string, seq int) {
 	host, _ := os.Hostname()
-	hosts, port := []byte("[]"), []byte("null")
+	hosts, _ := json.Append(nil, b.hosts())
+	port := []byte("null")
 	if b.mesh != nil {
 		host = b.mesh.hosts[0]
-		hosts, _ = json.Append(nil, b.mesh.hosts)
 		port = strconv.AppendInt(nil, int64(b.mesh.port), 10)
 	}
 	b.info.mu.Lock()

@@ -37,7 +37,7 @@ func (b *bridge) ownServices() []infoService {
 
 func (b *bridge) listNodes() any {
 	host, _ := os.Hostname()
-	list := []any{object{"id": b.id, "instanceID": b.instance, "available": true, "local": true, "hostname": host, "ipList": []string{}, "config": object{}, "metadata": object{},
+	list := []any{object{"id": b.id, "instanceID": b.instance, "available": true, "local": true, "hostname": host, "ipList": b.hosts(), "config": object{}, "metadata": object{},
 		"client": object{"type": "sabir", "version": sabir.ModuleVersion, "langVersion": runtime.Version()}, "cpu": int(b.node.Info().Load.CPU * 100)}}
 	b.peers.mu.Lock()
 	defer b.peers.mu.Unlock()

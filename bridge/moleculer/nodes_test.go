@@ -2,6 +2,7 @@ package moleculer_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -269,5 +270,30 @@ func TestAfterTheBrokerWasRestartedBothSidesCallAgain(t *testing.T) {
 	waitFor(t, "a call from there", func() bool {
 		_, err := js.call("v3.orders.echo", 1, map[string]any{"timeout": 2000})
 		return err == nil
+	})
+}
+
+// TestANodeSaysItsAddresses holds that Moleculer's own list of nodes, which its REPL shows, and that of the bridge have addresses of the node. Its list had "?".
+func TestANodeSaysItsAddresses(t *testing.T) {
+	versions(t, func(t *testing.T, a *place, js *peer) {
+		a.node("go", []sabir.Servable{orders()}, moleculer.Expose("orders.*"))
+		js.must(nil, "wait", "v3.orders")
+		for _, on := range []string{js.id, "go"} {
+			var nodes []struct {
+				ID     string   `json:"id"`
+				IPList []string `json:"ipList"`
+			}
+			answer, err := js.call("$node.list", map[string]any{}, map[string]any{"nodeID": on})
+			if err = errors.Join(err, json.Unmarshal(answer.Result, &nodes)); err != nil {
+				t.Fatal(err)
+			}
+			found := false
+			for _, n := range nodes {
+				found = found || n.ID == "go" && len(n.IPList) > 0
+			}
+			if !found {
+				t.Errorf("the list on %s is %+v", on, nodes)
+			}
+		}
 	})
 }
