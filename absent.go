@@ -67,11 +67,12 @@ func (n *Node) rememberAbsent(t, old *routingTable, others map[string]provider) 
 		if t.remote[full] == s || n.remote != nil {
 			continue
 		}
-		for _, a := range s.actions {
-			name := a.action.Name
+		for _, o := range s.all() {
+			name := o.action.Name
 			if t.offers(name) {
 				continue
 			}
+			a := s.action(o.short)
 			node := lostNode(a, others, old.view, t.view)
 			a.providers.Store(&providers{})
 			if node != "" {
@@ -100,7 +101,11 @@ func (n *Node) rememberAbsent(t, old *routingTable, others map[string]provider) 
 
 // offers reports whether a node offers the action of that full name.
 func (t *routingTable) offers(full string) bool {
-	return t.localActions[full] != nil || t.fullRemote(full) != nil
+	if t.localActions[full] != nil {
+		return true
+	}
+	s, _ := t.offering(full)
+	return s != nil
 }
 
 // lostNode is the node that offered the action in the old view and has gone in the new one; "" where all are still there.

@@ -364,7 +364,7 @@ func (h meshHost) Suspected(l *wire.Link) {
 
 // Look compares the nodes that offer each action.
 func (h meshHost) Look() {
-	for _, a := range h.node.table.Load().remoteActions {
+	for _, a := range h.node.table.Load().madeActions() {
 		if group := a.outliers.Load(); group != nil {
 			group.Look()
 		}
@@ -374,13 +374,13 @@ func (h meshHost) Look() {
 // leftOut lists the actions for which nodes are left out, by node.
 func (n *Node) leftOut() map[string][]introspect.LeftOut {
 	list := make(map[string][]introspect.LeftOut)
-	for name, a := range n.table.Load().remoteActions {
+	for _, a := range n.table.Load().madeActions() {
 		group := a.outliers.Load()
 		if group == nil {
 			continue
 		}
 		for _, s := range group.Out() {
-			list[s.Node] = append(list[s.Node], introspect.LeftOut{Node: s.Node, By: n.id, Action: name, Reason: string(s.Reason), Since: s.Since, Until: s.Until, Times: s.Count})
+			list[s.Node] = append(list[s.Node], introspect.LeftOut{Node: s.Node, By: n.id, Action: a.action.Name, Reason: string(s.Reason), Since: s.Since, Until: s.Until, Times: s.Count})
 		}
 	}
 	for _, of := range list {

@@ -3,6 +3,7 @@ package sabir
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/names"
@@ -11,15 +12,34 @@ import (
 
 // remoteService is one version of a service as other nodes offer it. It never changes: the next table has the same one where its nodes,
 // and what they tell of it, are the same. So a change of one service costs as much as that has, however many there are.
+//
+// Its actions are made when they are first looked up: a node of a large cluster calls few of all that it knows, and what is made for calls
+// takes five times the memory of the description.
 type remoteService struct {
 	version
-	name    string                    // without the version
-	offers  []membership.ServiceOffer // of all nodes, those too that calls cannot go to
-	nodes   []provider                // those that calls can go to, as long as offers: of others it is zero
-	own     *published                // this node's service of that name, which stands before it or shares its calls; nil for none
-	here    *membership.Candidate     // this node, where it shares calls
-	actions map[string]*remoteAction  // by their names within the service
+	node      *Node
+	name      string                    // without the version
+	offers    []membership.ServiceOffer // of all nodes, those too that calls cannot go to
+	nodes     []provider                // those that calls can go to, as long as offers: of others it is zero
+	own       *published                // this node's service of that name, which stands before it or shares its calls; nil for none
+	here      *membership.Candidate     // this node, where it shares calls
+	described []*membership.Service     // the different descriptions by its nodes, in their order
+	index     map[string]offeredAction  // by their names within the service; nil for a service of few
+
+	making sync.Mutex            // guards alone, and that an action is made once
+	alone  map[string]*providers // by node: what the actions that it alone offers have in common
+	made   sync.Map              // string to *remoteAction: by their names within the service
 }
+
+// offeredAction is the description of an action by the first node that has it.
+type offeredAction struct {
+	short   string // its name within the service
+	service *membership.Service
+	action  *membership.Action
+}
+
+// maxUnindexed is the number of actions among which one is found about as quickly without an index.
+const maxUnindexed = 64
 
 // is reports whether a service with these offers and nodes is this one.
 func (s *remoteService) is(offers []membership.ServiceOffer, nodes []provider, own *published, here *membership.Candidate) bool {
@@ -63,39 +83,127 @@ func offering(offers []membership.ServiceOffer, others map[string]provider) (nod
 	return nodes, some
 }
 
-// newRemoteService makes the service with its actions. Those that are described as before stay the same ones.
+// newRemoteService makes the service. Those of its actions that were made before stay the same ones where they are described as before.
 func (n *Node) newRemoteService(t *routingTable, full string, offers []membership.ServiceOffer, nodes []provider, old *routingTable) *remoteService {
-	s := &remoteService{version: version{full: full}, offers: offers, nodes: nodes, own: t.byFull[full]}
-	before := old.remote[full]
-	described := differentOf(offers, nodes)
-	s.name, s.number = described[0].Name, described[0].Version
-	s.actions = make(map[string]*remoteAction, len(described[0].Actions))
-	alone := make(map[string]*providers) // by node: what the actions that it alone offers have in common
-	for _, d := range described {
+	s := &remoteService{version: version{full: full}, node: n, offers: offers, nodes: nodes, own: t.byFull[full], described: differentOf(offers, nodes), alone: make(map[string]*providers)}
+	s.name, s.number = s.described[0].Name, s.described[0].Version
+	count := 0
+	for _, d := range s.described {
 		s.preferred = s.preferred || d.Preferred
-		for i := range d.Actions {
-			offered := &d.Actions[i]
-			short, ok := strings.CutPrefix(offered.Name, full+".")
-			if !ok || names.Fault(offered.Name) != "" || s.actions[short] != nil {
-				continue // not what a node of this kind sends; or there already
-			}
-			own := t.localActions[offered.Name]
-			if own != nil && own.info().Service != full {
-				own = nil // of another service of this node: it goes before
-			}
-			if own != nil && (!n.shares || own.info().Stream) {
-				continue
-			}
-			known := old.absent[offered.Name]
-			if before != nil && before.actions[short] != nil {
-				known = before.actions[short]
-			}
-			a := n.remoteActionFor(d, offered, known)
-			a.offeredBy(s.offering(offered.Name, described), own, alone)
-			s.actions[short] = a
+		count += len(d.Actions)
+	}
+	if count > maxUnindexed {
+		s.index = make(map[string]offeredAction, count)
+		for _, o := range s.all() {
+			s.index[o.short] = o
 		}
 	}
+	if len(old.absent) > 0 {
+		for _, o := range s.all() {
+			if known := old.absent[o.action.Name]; known != nil {
+				s.make(o, known)
+			}
+		}
+	}
+	if before := old.remote[full]; before != nil {
+		before.made.Range(func(short, known any) bool {
+			if o := s.find(short.(string)); o.action != nil {
+				s.make(o, known.(*remoteAction))
+			}
+			return true
+		})
+	}
 	return s
+}
+
+// all lists the descriptions of the actions that calls of this node can reach.
+func (s *remoteService) all() (list []offeredAction) {
+	seen := make(map[string]bool)
+	for _, d := range s.described {
+		for i := range d.Actions {
+			short, ok := s.shortName(&d.Actions[i])
+			if !ok || seen[short] {
+				continue
+			}
+			if len(s.described) > 1 {
+				seen[short] = true
+			}
+			list = append(list, offeredAction{short, d, &d.Actions[i]})
+		}
+	}
+	return list
+}
+
+// shortName is the name of an action within the service; false for one that calls of this node do not reach here: this node's own goes before
+// it, or the name is not what a node of this kind sends.
+func (s *remoteService) shortName(offered *membership.Action) (string, bool) {
+	short, ok := strings.CutPrefix(offered.Name, s.full+".")
+	if !ok || names.Fault(offered.Name) != "" {
+		return "", false
+	}
+	own := s.ownAction(offered.Name)
+	return short, own == nil || s.node.shares && !own.info().Stream
+}
+
+// ownAction is the action of this node's service of that name; nil for none.
+func (s *remoteService) ownAction(name string) local {
+	if s.own == nil {
+		return nil
+	}
+	for _, e := range s.own.endpoints {
+		if e.info().Name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// find is the description of an action, given its name within the service; zero for none.
+func (s *remoteService) find(short string) offeredAction {
+	if s.index != nil {
+		return s.index[short]
+	}
+	for _, d := range s.described {
+		for i := range d.Actions {
+			if name := d.Actions[i].Name; len(name) == len(s.full)+1+len(short) && strings.HasSuffix(name, short) {
+				if _, ok := s.shortName(&d.Actions[i]); ok {
+					return offeredAction{short, d, &d.Actions[i]}
+				}
+			}
+		}
+	}
+	return offeredAction{}
+}
+
+// has reports whether calls of this node can reach an action of that name within the service.
+func (s *remoteService) has(short string) bool {
+	_, made := s.made.Load(short)
+	return made || s.find(short).action != nil
+}
+
+// action is the action of that name within the service; nil for none.
+func (s *remoteService) action(short string) *remoteAction {
+	if a, ok := s.made.Load(short); ok {
+		return a.(*remoteAction)
+	}
+	o := s.find(short)
+	if o.action == nil {
+		return nil
+	}
+	return s.make(o, nil)
+}
+
+// make makes an action, or goes on with the known one where it is described as before.
+func (s *remoteService) make(o offeredAction, known *remoteAction) *remoteAction {
+	s.making.Lock()
+	defer s.making.Unlock()
+	if a, ok := s.made.Load(o.short); ok {
+		return a.(*remoteAction)
+	}
+	a := s.node.remoteActionFor(o.service, o.action, known)
+	a.offeredBy(s.offering(o.action.Name), s.ownAction(o.action.Name), s.alone)
+	s.made.Store(o.short, a)
+	return a
 }
 
 // differentOf is the different descriptions of a service by the nodes that calls can go to, in the order of these.
@@ -111,9 +219,9 @@ func differentOf(offers []membership.ServiceOffer, nodes []provider) (list []*me
 }
 
 // offering is the nodes that offer an action of the service.
-func (s *remoteService) offering(action string, described []*membership.Service) []provider {
-	offers := make(map[*membership.Service]bool, len(described))
-	for _, d := range described {
+func (s *remoteService) offering(action string) []provider {
+	offers := make(map[*membership.Service]bool, len(s.described))
+	for _, d := range s.described {
 		offers[d] = d.Offers(action)
 	}
 	nodes := make([]provider, 0, len(s.nodes)+1)
@@ -163,15 +271,41 @@ func (a *remoteAction) offeredBy(nodes []provider, own local, alone map[string]*
 	a.providers.Store(one)
 }
 
-// fullRemote is the action of other nodes of that full name; nil for none. The name of an action may have dots, as that of a service has, so
-// the service with the longest name counts.
+// offering is the service of other nodes that has the action of that full name, and the action's name within it; nil for none. The name of an action
+// may have dots, as that of a service has, so the service with the longest name counts.
+func (t *routingTable) offering(name string) (s *remoteService, short string) {
+	for i := len(name) - 1; i > 0; i-- {
+		if name[i] != '.' {
+			continue
+		}
+		if s := t.remote[name[:i]]; s != nil && s.has(name[i+1:]) {
+			return s, name[i+1:]
+		}
+	}
+	return nil, ""
+}
+
+// offeringDefault is that which has the action of a name without a version, of a service that has some.
+func (t *routingTable) offeringDefault(name string) (s *remoteService, short string) {
+	for i := len(name) - 1; i > 0; i-- {
+		if name[i] != '.' {
+			continue
+		}
+		if s := t.remote[t.defaults[name[:i]]]; s != nil && s.has(name[i+1:]) {
+			return s, name[i+1:]
+		}
+	}
+	return nil, ""
+}
+
+// fullRemote is the action of other nodes of that full name; nil for none. It finds the same one as offering.
 func (t *routingTable) fullRemote(name string) *remoteAction {
 	for i := len(name) - 1; i > 0; i-- {
 		if name[i] != '.' {
 			continue
 		}
 		if s := t.remote[name[:i]]; s != nil {
-			if a := s.actions[name[i+1:]]; a != nil {
+			if a := s.action(name[i+1:]); a != nil {
 				return a
 			}
 		}
@@ -184,15 +318,8 @@ func (t *routingTable) findRemote(name string) *remoteAction {
 	if a := t.fullRemote(name); a != nil {
 		return a
 	}
-	for i := len(name) - 1; i > 0; i-- {
-		if name[i] != '.' {
-			continue
-		}
-		if s := t.remote[t.defaults[name[:i]]]; s != nil {
-			if a := s.actions[name[i+1:]]; a != nil {
-				return a
-			}
-		}
+	if s, short := t.offeringDefault(name); s != nil {
+		return s.action(short)
 	}
 	return nil
 }
@@ -208,27 +335,28 @@ func (t *routingTable) find(name string) endpoint {
 	return nil
 }
 
-// remoteActions is the actions that other nodes offer, by full name.
-func (t *routingTable) remoteActions(yield func(string, *remoteAction) bool) {
+// madeActions is the actions of other nodes that were looked up.
+func (t *routingTable) madeActions() (list []*remoteAction) {
 	for _, s := range t.remote {
-		for _, a := range s.actions {
-			if !yield(a.action.Name, a) {
-				return
-			}
-		}
+		s.made.Range(func(_, a any) bool {
+			list = append(list, a.(*remoteAction))
+			return true
+		})
 	}
+	return list
 }
 
-// all is all names that reach an endpoint.
-func (t *routingTable) all(yield func(string, endpoint) bool) {
-	for name, e := range t.actions {
-		if !yield(name, e) {
-			return
-		}
+// names lists all names that reach an endpoint.
+func (t *routingTable) names() (list []string) {
+	for name := range t.actions {
+		list = append(list, name)
 	}
-	for name, a := range t.remoteActions {
-		if t.actions[name] == nil && t.findRemote(name) == a && !yield(name, a) {
-			return
+	for full, s := range t.remote {
+		for _, o := range s.all() {
+			name := full + "." + o.short
+			if other, _ := t.offering(name); other == s && t.actions[name] == nil {
+				list = append(list, name)
+			}
 		}
 	}
 	for service, full := range t.defaults {
@@ -236,10 +364,24 @@ func (t *routingTable) all(yield func(string, endpoint) bool) {
 		if s == nil {
 			continue
 		}
-		for short, a := range s.actions {
-			if name := service + "." + short; t.actions[name] == nil && t.findRemote(name) == a && !yield(name, a) {
-				return
+		for _, o := range s.all() {
+			name := service + "." + o.short
+			if other, _ := t.offering(name); other != nil || t.actions[name] != nil {
+				continue
 			}
+			if other, _ := t.offeringDefault(name); other == s {
+				list = append(list, name)
+			}
+		}
+	}
+	return list
+}
+
+// all yields all names that reach an endpoint, with it. It makes the actions of other nodes that were not looked up yet.
+func (t *routingTable) all(yield func(string, endpoint) bool) {
+	for _, name := range t.names() {
+		if !yield(name, t.find(name)) {
+			return
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (n *Node) forgetPaths() {
 			e.operation().nested.Store(nil)
 		}
 	}
-	for _, a := range n.table.Load().remoteActions {
+	for _, a := range n.table.Load().madeActions() {
 		a.op.nested.Store(nil)
 	}
 	for _, a := range n.table.Load().absent {
@@ -250,7 +250,7 @@ func (t *routingTable) addShared(full string, p *published) {
 	}
 	for _, e := range p.endpoints {
 		name := e.info().Name
-		if a := s.actions[name[len(full)+1:]]; a != nil {
+		if a := s.action(name[len(full)+1:]); a != nil {
 			t.actions[name] = a
 		}
 	}
@@ -355,9 +355,12 @@ func (n *Node) Actions() []*Action {
 			list = append(list, e.info())
 		}
 	}
-	for name, a := range t.remoteActions {
-		if t.localActions[name] == nil && t.fullRemote(name) == a {
-			list = append(list, a.action)
+	for full, s := range t.remote {
+		for _, o := range s.all() {
+			name := full + "." + o.short
+			if other, _ := t.offering(name); other == s && t.localActions[name] == nil {
+				list = append(list, s.action(o.short).action)
+			}
 		}
 	}
 	slices.SortFunc(list, func(a, b *Action) int { return strings.Compare(a.Name, b.Name) })
@@ -401,9 +404,7 @@ func (n *Node) namesForOthers() (names []string) {
 
 // actionNames lists every name that reaches an action, sorted.
 func (n *Node) actionNames() (list []string) {
-	for name := range n.table.Load().all {
-		list = append(list, name)
-	}
+	list = n.table.Load().names()
 	slices.Sort(list)
 	return list
 }
