@@ -126,7 +126,7 @@ func (g *Membership) start(self membership.Member, meta []byte, watch func(membe
 		return nil, err
 	}
 	run.list = list
-	run.rejoiner.start(list.Join)
+	run.rejoiner.start(list.Join, list.NumMembers)
 	return run, nil
 }
 
@@ -262,6 +262,7 @@ func (run *gossipRun) leave(ctx context.Context, log *slog.Logger) error {
 		}
 		return nil
 	case <-ctx.Done():
+		<-left // within leaveTimeout; memberlist panics where it is told to leave after its end
 		return fmt.Errorf("not all nodes know that this one leaves: %w", ctx.Err())
 	}
 }

@@ -23,6 +23,7 @@ type rejoiner struct {
 	log    *slog.Logger
 	lookup func(ctx context.Context, seed string) []string
 	join   func([]string) (int, error)
+	size   func() int // of the cluster, as far as it is known
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -60,9 +61,12 @@ const (
 	maxUnreachedDelay = 10 * time.Second       // longest delay of a seed that does not answer
 	maxReachedDelay   = 30 * time.Second       // and of one that does
 	maxLostDelay      = 15 * time.Second       // and of a member that failed
-	forgetAfter       = time.Hour
-	maxLost           = 1024
-	maxAttempts       = 8 // at once
+	// manyMembers is the size from which each node visits seeds the more rarely, the more nodes there are: each visit exchanges the list of all,
+	// and one visit by any of them joins the halves of a cluster. So all nodes together visit a seed about twice a second.
+	manyMembers = 64
+	forgetAfter = time.Hour
+	maxLost     = 1024
+	maxAttempts = 8 // at once
 )
 
 func newRejoiner(self string, lookup func(context.Context, string) []string, log *slog.Logger) *rejoiner {
@@ -70,8 +74,8 @@ func newRejoiner(self string, lookup func(context.Context, string) []string, log
 	return &rejoiner{self: self, log: log, lookup: lookup, visits: make(map[int]*seedVisit), ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1), lastPort: nodePort}
 }
 
-func (s *rejoiner) start(join func([]string) (int, error)) {
-	s.join = join
+func (s *rejoiner) start(join func([]string) (int, error), size func() int) {
+	s.join, s.size = join, size
 	s.ended.Go(s.run)
 }
 
@@ -276,7 +280,7 @@ func (s *rejoiner) scheduleNext(p *rejoinTarget, err error) {
 		case !p.seed:
 			longest = maxLostDelay
 		case reached:
-			longest = maxReachedDelay
+			longest = maxReachedDelay * time.Duration(max(1, s.size()/manyMembers))
 		}
 		p.delay = min(p.delay*2, longest)
 	}
