@@ -103,6 +103,11 @@ type registration struct {
 	topic     uint8
 }
 
+// talksOverLinks reports whether the node has an extension that sends messages of its own over links.
+func (n *Node) talksOverLinks() bool {
+	return slices.ContainsFunc(n.extensions.given, func(g registration) bool { return g.linked != nil })
+}
+
 // startExtensions starts the extensions. Where one fails, stopExtensions stops those before it.
 func (n *Node) startExtensions(ctx context.Context) error {
 	x := &n.extensions

@@ -91,7 +91,7 @@ type clusterFuncs struct {
 func joinMesh(ctx context.Context, n *Node, config mesh.Config) error {
 	config.Node, config.Log, config.Admission, config.Memory = n.id, n.log, n.admission, n.memory
 	config.Info = mesh.Info{Instance: uint64(n.epoch.UnixNano()), Codecs: n.acceptedFormats(), Host: hostname(), PID: processID,
-		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Since: n.started}
+		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Since: n.started, Keeps: n.talksOverLinks()}
 	m, err := mesh.New(meshHost{n}, config)
 	if err != nil {
 		return joinError("Join: ", err)

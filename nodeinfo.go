@@ -36,7 +36,7 @@ func (n *Node) Info() introspect.Node {
 	if m := n.mesh.Load(); m != nil {
 		self, at := m.Member(), m.Place()
 		info.Addr, info.Zone, info.Labels, info.ClientOnly = self.Addr, at.Zone, maps.Clone(at.Labels), self.ClientOnly
-		info.Load, info.Refused.Forged = loadInfo(m.Load()), m.Forged()
+		info.Load, info.Refused.Forged, info.Links = loadInfo(m.Load()), m.Forged(), m.Links()
 	}
 	info.Refused.HTTPHeads = n.refusedHeads()
 	if routes := n.routes(); len(routes) > 0 {
@@ -205,7 +205,7 @@ func (n *Node) describeAction(name string) (d introspect.Description, err error)
 func remoteNodeInfo(n mesh.Node) introspect.Node {
 	info := introspect.Node{ID: n.ID, State: StateRunning.String(), Since: n.Since, Addr: n.Addr, Zone: n.Zone, Labels: n.Labels,
 		ClientOnly: n.ClientOnly, Codecs: n.Codecs,
-		Host: n.Host, PID: n.PID, Go: n.Go, CPUs: n.CPUs, Services: n.Services, Actions: n.Actions, Load: loadInfo(n.Load), RTT: n.RTT, Silent: n.Silent}
+		Host: n.Host, PID: n.PID, Go: n.Go, CPUs: n.CPUs, Services: n.Services, Actions: n.Actions, Load: loadInfo(n.Load), RTT: n.RTT, Links: n.Links, Silent: n.Silent}
 	if n.Stopping {
 		info.State = StateStopping.String()
 	}

@@ -150,9 +150,9 @@ func (c *remoteCaller[In, Out]) callPeer(ctx context.Context, to *provider, f *r
 // callOverLink sends the request over a link to the peer and decodes the answer. The input is encoded into the link's own
 // buffer, and the answer may become part of the output: see Keep.
 func (c *remoteCaller[In, Out]) callOverLink(ctx context.Context, p *mesh.Peer, f *remoteRequest[In, Out]) error {
-	link := p.Link()
-	if link == nil {
-		return &wire.LostError{Node: p.ID, Err: wire.ErrClosed}
+	link, err := c.target.connect(ctx, p, f.options.timeout)
+	if err != nil {
+		return err
 	}
 	lc, err := c.codecOn(link)
 	if err != nil {
@@ -192,6 +192,23 @@ func (c *remoteCaller[In, Out]) callOverLink(ctx context.Context, p *mesh.Peer, 
 		return c.target.op.node.badOutput("the answer of "+c.target.action.Name, p.ID, "cannot be read", err)
 	}
 	return nil
+}
+
+// connect returns a link to the peer, which is made where the peer is at rest. timeout is that of the call; 0 for none.
+func (a *remoteAction) connect(ctx context.Context, p *mesh.Peer, timeout time.Duration) (*wire.Link, error) {
+	if l := p.Link(); l != nil {
+		return l, nil
+	}
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	l, err := p.Connect(ctx)
+	if err != nil {
+		return nil, a.callError(p, nil, err)
+	}
+	return l, nil
 }
 
 // callLocal makes a call for which the balancer chose this node.

@@ -26,8 +26,8 @@ type provider struct {
 	onTrial   bool            // the call that it was picked for decides whether the node is well again
 }
 
-// reachable reports whether there is a link to the node, or none is needed.
-func (p *provider) reachable() bool { return p.peer == nil || len(p.peer.Links()) > 0 }
+// reachable reports whether there is a link to the node, or one is made when it is called, or none is needed.
+func (p *provider) reachable() bool { return p.peer == nil || p.peer.Reachable() }
 
 func (p *provider) suspected() bool {
 	return p.peer != nil && p.peer.Suspected() || p.foreign != nil && p.foreign.silent.Load()
@@ -55,6 +55,7 @@ type choice struct {
 	nodes      []provider
 	candidates []*membership.Candidate
 	shared     *sharedOut // nil where calls are not shared out by a route
+	few        *choice    // of many nodes those that calls without a key go to; nil for all
 }
 
 func newProviders(nodes []provider, own local) *providers {
@@ -110,8 +111,23 @@ func (p *providers) choose(a *remoteAction) *choice {
 	if a.kind == wire.CallRoute && len(nodes) > 1 {
 		c.shared = c.shareOut(n.decisions.Load().Shares(a.action.Name, withoutVersion(a.action.Name)))
 	}
+	if m := n.mesh.Load(); m != nil && c.shared == nil {
+		c.few = c.only(m.Few(c.candidates))
+	}
 	p.well.Store(c)
 	return c
+}
+
+// only is the part of the choice with these indexes; nil for none.
+func (c *choice) only(indexes []int) *choice {
+	if indexes == nil {
+		return nil
+	}
+	part := &choice{}
+	for _, i := range indexes {
+		part.nodes, part.candidates = append(part.nodes, c.nodes[i]), append(part.candidates, c.candidates[i])
+	}
+	return part
 }
 
 func (p *providers) filter(keep func(*provider) bool) []provider {

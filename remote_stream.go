@@ -57,9 +57,9 @@ func openRemoteStream[In, Out any](ctx context.Context, a *remoteAction, o callO
 // openOverLink opens the stream over a link to the peer. own is the context of the operation, ctx the caller's.
 func openOverLink[In, Out any](ctx, own context.Context, a *remoteAction, p *mesh.Peer) (*Stream[Out, In], error) {
 	n := a.op.node
-	link := p.Link()
-	if link == nil {
-		return nil, &wire.LostError{Node: p.ID, Err: wire.ErrClosed}
+	link, err := a.connect(ctx, p, 0)
+	if err != nil {
+		return nil, err
 	}
 	e := &linkStream[Out, In]{node: n, name: a.action.Name, what: "the input of "}
 	format, err := chooseFormat[In, Out](n, a.action, p.ID, mesh.Codecs(link))

@@ -188,6 +188,9 @@ func (c *choice) shareOut(shares []membership.Share) *sharedOut {
 
 // share is the part of the choice that a call goes to.
 func (c *choice) share(key string) *choice {
+	if c.shared == nil && c.few != nil && key == "" {
+		return c.few
+	}
 	if c.shared == nil {
 		return c
 	}

@@ -257,6 +257,14 @@ func Connections(n int) Option {
 	return once("Connections", option.Caller(), func(c *joining.Config) { c.Connections = min(max(n, 1), 64) })
 }
 
+// FullMesh sets up to how many nodes of the cluster each keeps a link to each other node. Default: 64. In a larger cluster a node has links
+// to eight others or so, which tell it what all nodes offer, and to those that it has called within half a minute: the first call to a node
+// makes a link. All nodes should be given the same number. Nodes keep all links whatever it says where they find each other by [Members] or
+// [WithDirectory] or prove their names, see [TLS] and [NodeKeys], and nodes that have systems of processes keep those between them.
+func FullMesh(nodes int) Option {
+	return once("FullMesh", option.Caller(), func(c *joining.Config) { c.FullMesh = max(nodes, 1) })
+}
+
 // ClientOnly makes a node that calls others and offers no actions: it does not listen, and the others do not look for it. Its
 // handlers get the events that they listen to; emitters do not wait for them, as with sabir.BestEffort. It is
 // meant for command lines and tools.

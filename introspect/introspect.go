@@ -40,6 +40,7 @@ type Node struct {
 	Load       Load              `json:"load"`
 	Memory     *Memory           `json:"memory,omitempty"` // of what waits in it; $node.info has it
 	RTT        time.Duration     `json:"rtt,omitempty"`    // of a ping over the link to it, in nanoseconds
+	Links      int               `json:"links,omitempty"`  // connections that calls go over: from the node that was asked to it, or of that node to all others; 0 where the first call makes one
 	// NotReady says why calls should rather go to other nodes, as GET /ready does; "" where they may come. $node.info has it.
 	NotReady string `json:"notReady,omitempty"`
 	// Checks are the last results of the checks of readiness of its services and extensions. $node.info has them.

@@ -43,6 +43,39 @@ func (r *Registry) Set(c Catalog) (changed bool) {
 	return true
 }
 
+// SetAll is Set for several nodes, and hardly takes longer for a thousand that were not known than Set for one.
+func (r *Registry) SetAll(catalogs []Catalog) {
+	view := r.view.Load()
+	fresh := make(map[string]*Catalog)
+	for i := range catalogs {
+		if c := &catalogs[i]; view.catalogs[c.Node] == nil && fresh[c.Node] == nil {
+			fresh[c.Node] = c
+		}
+	}
+	r.addAll(fresh)
+	for i := range catalogs {
+		if fresh[catalogs[i].Node] != &catalogs[i] {
+			r.Set(catalogs[i])
+		}
+	}
+}
+
+// addAll adds nodes that are not known, unless they have become known meanwhile.
+func (r *Registry) addAll(fresh map[string]*Catalog) {
+	if len(fresh) == 0 {
+		return
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	view := r.view.Load()
+	for node := range fresh {
+		if view.catalogs[node] != nil {
+			delete(fresh, node)
+		}
+	}
+	r.view.Store(view.WithMore(fresh))
+}
+
 // Remove forgets a node, and reports whether it was there.
 func (r *Registry) Remove(node string) (changed bool) {
 	r.lock.Lock()

@@ -218,8 +218,12 @@ func (m *Mesh) handshake(conn net.Conn) {
 		m.refused(conn, err)
 		return
 	}
-	if p.Purpose == wire.ForGossip {
+	switch p.Purpose {
+	case wire.ForGossip:
 		m.gossip.Conn(secured)
+		return
+	case wire.ForPackets:
+		m.packets.accept(secured, p.Node)
 		return
 	}
 	m.AddLink(secured, p)
@@ -299,7 +303,7 @@ func (m *Mesh) admit(p wire.Peer) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.draining {
+	if m.draining && p.Purpose != wire.ForPackets { // by which the others hear that it leaves
 		return fmt.Errorf("node %s is leaving", m.config.Node)
 	}
 	if p.Purpose == wire.ForLink {

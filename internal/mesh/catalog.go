@@ -52,6 +52,7 @@ func (m *Mesh) announceLoop() {
 		case <-loads.C:
 			m.updateLoads()
 			m.refusals.flush()
+			m.tend()
 			m.host.Look()
 			continue
 		case <-m.ctx.Done():
@@ -70,24 +71,43 @@ func (m *Mesh) announce() {
 	if changed {
 		m.announced = now
 	}
+	m.mu.Lock()
+	var summary []byte
+	if m.sparse {
+		changed = changed || m.relay.own.Node == "" // links are made on demand since a moment ago
+		summary = listText(m.summarizeOwn())
+	}
+	m.mu.Unlock()
 	m.announcing.Unlock()
 	if !changed {
 		return
 	}
 	m.mu.Lock() // after announced is set: a link that is not there yet gets the whole of it
-	var links []*wire.Link
-	for _, p := range m.peers {
-		links = append(links, p.Links()...)
-	}
-	m.mu.Unlock()
+	defer m.mu.Unlock()
 	text := catalogText(difference)
-	for _, l := range links {
-		m.post(l, topicCatalog, text)
+	for _, p := range m.peers {
+		for _, l := range p.Links() {
+			if summary != nil && m.summarized(p) {
+				m.post(l, topicSummaries, summary)
+			} else {
+				m.post(l, topicCatalog, text)
+			}
+		}
 	}
 }
 
-// sendCatalog sends the whole catalog of this node over a new link.
-func (m *Mesh) sendCatalog(l *wire.Link) { m.post(l, topicCatalog, m.wholeCatalog()) }
+// sendCatalog sends the whole catalog of this node, or its summary, over a new link.
+func (m *Mesh) sendCatalog(l *wire.Link) {
+	m.announcing.Lock()
+	defer m.announcing.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p := m.peers[l.Peer().Node]; p != nil && m.summarized(p) {
+		m.post(l, topicSummaries, listText(m.summarizeOwn()))
+		return
+	}
+	m.post(l, topicCatalog, catalogText(m.announced))
+}
 
 // sendRequested sends the whole catalog to a peer that asked for it. Whatever a peer asks, one is on its way at a time; it gets another
 // where it asked again meanwhile, since that may have been for a later version.
@@ -163,6 +183,7 @@ const sendCatalogTimeout = 10 * time.Second
 // updateLoop applies the catalogs that came, and the loss of links, to the tables that calls go by. All that comes during
 // one update is applied together by the next.
 func (m *Mesh) updateLoop() {
+	var built *membership.View
 	for {
 		select {
 		case <-m.update:
@@ -170,7 +191,10 @@ func (m *Mesh) updateLoop() {
 			return
 		}
 		m.applyCatalogs()
-		m.host.Rebuild(m.registry.View())
+		if view := m.registry.View(); m.takeTouched() || view != built {
+			m.host.Rebuild(view)
+			built = view
+		}
 		m.confirmCatalogs()
 		m.mu.Lock()
 		for _, p := range m.peers {
@@ -178,8 +202,31 @@ func (m *Mesh) updateLoop() {
 				closeOnce(p.synced)
 			}
 		}
+		sparse := m.sparse
 		m.mu.Unlock()
+		if sparse {
+			sleep(m.ctx, updatePause)
+		}
 	}
+}
+
+// updatePause is how long further changes are waited for in a large cluster: tables cost as much as there are services, and where many nodes
+// start or end at once, so does each of their changes.
+const updatePause = 100 * time.Millisecond
+
+// touch has the tables made anew, though no catalog has changed: peers have, or what is known of them. The caller holds mu.
+func (m *Mesh) touch() {
+	m.touched = true
+	wake(m.update)
+}
+
+// takeTouched reports whether touch was called since it was called last.
+func (m *Mesh) takeTouched() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	touched := m.touched
+	m.touched = false
+	return touched
 }
 
 // receiveCatalog keeps a catalog for updateLoop. Posts can overtake each other, so the version decides and not the order; a
@@ -271,6 +318,7 @@ func (m *Mesh) applyCatalogs() {
 		}
 		p.catalog, p.hasCatalog, p.toConfirm = nil, true, true
 	}
+	m.applySummaries()
 }
 
 // closeOnce closes a channel unless it is closed. Only one goroutine may call it at a time.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/sabir-go/sabir/internal/admission"
 	"github.com/sabir-go/sabir/internal/joining"
@@ -104,6 +105,30 @@ func (c *Config) readPlain(u *url.URL, query url.Values) error {
 	u.RawQuery = query.Encode()
 	c.Plain, c.Address = true, u.String()
 	return nil
+}
+
+// sharesCatalogs reports whether the node can be one of a cluster in which links are made on demand: its membership notices the end of nodes that it has
+// no link to, and it may believe what others tell of them, which no certificate proves.
+func (c *Config) sharesCatalogs() bool {
+	return !c.ClientOnly && !c.ProvesNames() && c.Directory == nil && len(c.Members) == 0
+}
+
+// fullMesh is up to how many nodes of the cluster each keeps a link to each other.
+func (c *Config) fullMesh() int {
+	if c.FullMesh == 0 {
+		return defaultFullMesh
+	}
+	return c.FullMesh
+}
+
+const defaultFullMesh = 64
+
+// idleTime is for how long a side keeps a link on which it has begun nothing.
+func (c *Config) idleTime() time.Duration {
+	if c.IdleTime == 0 {
+		return idleTime
+	}
+	return c.IdleTime
 }
 
 const defaultNodeCalls = 64 << 10

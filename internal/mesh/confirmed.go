@@ -29,12 +29,12 @@ func (m *Mesh) Unconfirmed(ctx context.Context) []string {
 }
 
 // notConfirmed lists the nodes whose calls do not go by this version of the catalog yet. A client-only node that is not linked is none of
-// them: it dials when it wants to.
+// them: it dials when it wants to. Nor is a node at rest: what it calls, it has to dial first.
 func (m *Mesh) notConfirmed(version uint64) (nodes []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, p := range m.peers {
-		known := len(p.Links()) > 0 || p.member.ID != "" && !p.member.ClientOnly
+		known := len(p.Links()) > 0 || p.member.ID != "" && !p.member.ClientOnly && !p.atRest.Load()
 		if known && !p.leaving && p.confirmed < version {
 			nodes = append(nodes, p.ID)
 		}

@@ -16,11 +16,20 @@
 // handshake AddLink makes the link and sends this node's catalog over it; announce sends what changes later as a difference. The catalog of the other side comes by Post, waits for
 // updateLoop (catalog.go), goes into the registry, and the host rebuilds its tables.
 //
+// # Large clusters
+//
+// In a cluster of more nodes than Config.FullMesh, which is sparse, a node has links to a few neighbours and to those that it calls. The neighbours tell each other of all nodes (relay.go);
+// a [Peer] without a link is at rest, and [Peer.Connect] makes one for a call; tend ends those that neither side needs (demand.go). Gossip to nodes without a link goes over connections of
+// its own (packets.go).
+//
 // # What must hold
 //
 //   - mu is held only for moments: nothing that waits for another node runs with it, and no method of the host is called with it,
 //     since the host's own locks are taken before mu.
 //   - announcing is held while the host is asked what it offers. Nothing that holds mu, or a lock of the host's, takes it.
 //   - The links of a peer are replaced as a whole, under mu, so that calls read them without a lock.
-//   - A catalog counts only for the run of the node that sent it (Info.Instance), and only while there is a link to it.
+//   - A catalog counts only for the run of the node that sent it (Info.Instance), and only while there is a link to it, or in a sparse cluster while it is a member and no dial
+//     of it has failed.
+//   - A summary is passed on, and is in a digest, only when its services are known: whoever gets it asks the sender for them.
+//   - A link that comes to rest is taken out of its peer before GoAway is sent or read, which would be that of a node that leaves.
 package mesh

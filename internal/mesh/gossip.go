@@ -24,6 +24,9 @@ func (g gossipCarrier) Send(_ context.Context, to membership.Member, packet []by
 			return nil
 		}
 	}
+	if m.Sparse() && to.Addr != "" && m.packets.send(to, packet) {
+		return nil
+	}
 	return fmt.Errorf("no link to %s", to)
 }
 

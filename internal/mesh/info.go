@@ -17,7 +17,9 @@ type Info struct {
 	Addr     string `json:"addr,omitempty"`
 	membership.Place
 	ClientOnly bool      `json:"guest,omitempty"`
-	Codecs     []string  `json:"codecs,omitempty"` // formats that it takes; nil for any
+	OnDemand   bool      `json:"on_demand,omitempty"` // it takes summaries, and links to it may come to rest
+	Keeps      bool      `json:"keeps,omitempty"`     // links to others of which the same is true stay: something of it is lost with them
+	Codecs     []string  `json:"codecs,omitempty"`    // formats that it takes; nil for any
 	Host       string    `json:"host"`
 	PID        int       `json:"pid"`
 	Go         string    `json:"go"`
@@ -28,6 +30,7 @@ type Info struct {
 // ownInfo completes what the node knows of itself by what is the mesh's: the address and the options of Join.
 func (m *Mesh) ownInfo() Info {
 	info := m.config.Info
+	info.OnDemand = m.config.sharesCatalogs()
 	info.Addr, info.Place, info.ClientOnly = m.OwnAddress(), membership.Place{Zone: m.config.Zone, Labels: m.config.Labels}, m.config.ClientOnly
 	return info
 }
@@ -78,9 +81,20 @@ type Node struct {
 	Actions  int
 	Load     wire.Load
 	RTT      time.Duration
+	Links    int // that calls go over
 }
 
-// Nodes lists the other nodes that this one has links to, by name.
+// Links is the number of links that calls of this node can go over.
+func (m *Mesh) Links() (count int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.peers {
+		count += len(p.Links())
+	}
+	return count
+}
+
+// Nodes lists the other nodes that this one has links to, or can make one to when it calls them, by name.
 func (m *Mesh) Nodes() []Node {
 	view := m.registry.View()
 	m.mu.Lock()
@@ -92,10 +106,10 @@ func (m *Mesh) Nodes() []Node {
 	var list []Node
 	for _, p := range m.peers {
 		links := p.Links()
-		if !open[p.ID] || len(links) == 0 && !p.leaving {
+		if !p.atRest.Load() && (!open[p.ID] || len(links) == 0 && !p.leaving) {
 			continue
 		}
-		n := Node{Info: p.info, ID: p.ID, Stopping: p.leaving, Silent: p.Suspected()}
+		n := Node{Info: p.info, ID: p.ID, Stopping: p.leaving, Silent: p.Suspected(), Links: len(links)}
 		n.Labels = maps.Clone(p.info.Labels)
 		for _, s := range view.Services(p.ID) {
 			if s.Unlisted {

@@ -35,12 +35,18 @@ func (m *Mesh) AddLink(conn net.Conn, with wire.Peer) {
 		info.Place = *c.Place // it may be newer than the handshake, and newer ones than both are on their way
 	}
 	p.info = info
+	wasAtRest := p.atRest.Swap(false)
 	first := len(p.Links()) == 0
-	if first { // with more links it goes on counting: tables have it
+	if first && !wasAtRest { // else it goes on counting: tables have it
 		p.stats.Store(membership.NewCandidate(p.ID, info.Place))
 	}
 	p.addLink(l)
+	p.lost = false
+	p.settle()
 	m.maintain(p)
+	sparse := m.sparse
+	m.relay.retry = true // what others told of it may count now
+	m.touched = m.touched || !wasAtRest
 	m.mu.Unlock()
 	for _, old := range stale {
 		old.Close(errors.New("the node was started anew"))
@@ -49,7 +55,7 @@ func (m *Mesh) AddLink(conn net.Conn, with wire.Peer) {
 		l.GoAway() // the peer may have sent calls since the handshake: it sends no more, and Drain waits for these
 	}
 	level := slog.LevelInfo
-	if !first || info.ClientOnly || m.config.ClientOnly { // command lines come and go with each command
+	if !first || sparse || info.ClientOnly || m.config.ClientOnly { // command lines come and go with each command
 		level = slog.LevelDebug
 	}
 	m.log.Log(context.Background(), level, "linked", "node", m.config.Node, "peer", p.ID, "address", info.Addr)
@@ -80,7 +86,8 @@ func (m *Mesh) replacePeer(former *Peer) *Peer {
 	m.registry.Remove(former.ID)
 	delete(m.peers, former.ID)
 	p := m.findPeer(former.ID)
-	p.member, p.synced = former.member, former.synced
+	p.member, p.since, p.neighbour, p.synced = former.member, former.since, former.neighbour, former.synced
+	former.settle()
 	return p
 }
 
@@ -103,16 +110,20 @@ func (m *Mesh) Closed(l *wire.Link, err error) {
 func (m *Mesh) removeLink(l *wire.Link, err error) {
 	m.mu.Lock()
 	delete(m.open, l)
+	rested := m.resting[l]
+	delete(m.resting, l)
 	p := m.peers[l.Peer().Node]
 	if p == nil {
 		m.mu.Unlock()
 		return
 	}
 	p.dropLink(l)
-	gone := len(p.Links()) == 0
+	gone := len(p.Links()) == 0 && !rested
 	if gone {
 		p.resetSync()
-		m.registry.Remove(p.ID) // under mu: what comes over its next link must not be removed
+		p.unlink()
+		p.lost = m.sparse && p.member.ID != "" && !p.leaving
+		m.forget(p) // under mu: what comes over its next link must not be removed
 	}
 	m.maintain(p)
 	if p.missed > 0 { // the request, or the answer, may have been lost with the link
@@ -123,7 +134,6 @@ func (m *Mesh) removeLink(l *wire.Link, err error) {
 		return
 	}
 	wake(m.peerLeft)
-	wake(m.update)
 	if errors.Is(err, wire.ErrClosed) {
 		m.log.Debug("link closed", "node", m.config.Node, "peer", l.Peer().Node)
 		return
@@ -141,11 +151,12 @@ func (m *Mesh) GoAway(l *wire.Link) {
 		return
 	}
 	p.leaving = true
+	p.atRest.Store(false)
 	p.SetLinks(nil) // the others report the same soon
 	wake(m.peersChanged)
 	wake(m.peerLeft)
 	m.registry.Remove(p.ID)
-	wake(m.update)
+	m.touch()
 }
 
 // linkRefused is called when a call found that the link takes no new ones. The peer's GoAway comes in a moment; without
@@ -168,6 +179,16 @@ func (m *Mesh) Post(l *wire.Link, topic uint8, data []byte) {
 		m.sendRequested(l)
 	case topicCatalogConfirmed:
 		m.confirmed(l, data)
+	case topicSummaries:
+		m.receiveSummaries(l, data)
+	case topicServicesWanted:
+		m.receiveWanted(l, data)
+	case topicServices:
+		m.receiveServices(l, data)
+	case topicDigest:
+		m.receiveDigest(l, data)
+	case topicRest:
+		m.receiveRest(l, data)
 	case topicGossip:
 		if m.gossip != nil {
 			m.gossip.Packet(l.Peer().Node, slices.Clone(data))
@@ -198,14 +219,14 @@ func (m *Mesh) changed(c membership.Change) {
 	switch c.Kind {
 	case membership.Joined, membership.Updated:
 		p := m.findPeer(c.Member.ID)
-		p.member = c.Member
+		m.setMember(p, c.Member)
 		if c.Member.Instance != p.info.Instance {
 			p.leaving = false // it is back
 		}
 		m.maintain(p)
 	case membership.Left, membership.Failed:
 		if p := m.peers[c.Member.ID]; p != nil {
-			p.member = membership.Member{}
+			m.setMember(p, membership.Member{})
 			m.maintain(p)
 		}
 	}
@@ -245,7 +266,7 @@ func (m *Mesh) nextDialAddr(p *Peer) string {
 // the one with the smaller name makes all others, so that not both do. The caller holds mu.
 func (m *Mesh) dialAddr(p *Peer) string {
 	links := len(p.Links())
-	if m.draining || p.leaving || p.member.Addr == "" || p.member.ClientOnly || m.peers[p.ID] != p ||
+	if m.draining || p.leaving || p.member.Addr == "" || p.member.ClientOnly || m.peers[p.ID] != p || !m.keeps(p) ||
 		links >= m.config.Connections || links > 0 && m.config.Node > p.ID {
 		return ""
 	}

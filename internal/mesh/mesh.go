@@ -23,15 +23,20 @@ import (
 // of what its node offers. An action can be called as long as there is a link to a node whose catalog has it. Mesh is the
 // wire.Handler of its links.
 type Mesh struct {
-	host       Host
-	log        *slog.Logger
-	config     Config
-	transport  transport.Config
-	wire       wire.Config
-	info       atomic.Pointer[Info]  // replaced as a whole when the place changes
-	hub        *bus.Hub              // nil without a broker
-	listener   transport.Listener    // nil for an observer
-	takenOver  transport.Listener    // see inherit; nil without. Guarded by mu
+	host      Host
+	log       *slog.Logger
+	config    Config
+	transport transport.Config
+	wire      wire.Config
+	info      atomic.Pointer[Info] // replaced as a whole when the place changes
+	hub       *bus.Hub             // nil without a broker
+	listener  transport.Listener   // nil for an observer
+	takenOver transport.Listener   // see inherit; nil without. Guarded by mu
+	packets   packetConns          // to nodes that there is no link to
+	// Variables: else the linker would keep all that dials in programs that never join.
+	wakeUp func(context.Context, *Peer) (*wire.Link, error) // see Peer.Connect
+	few    func([]*membership.Candidate) []int              // see Few
+
 	membership membership.Membership // nil for an observer without a broker
 	gossip     membership.Gossip     // this one of the three is the membership, or the others
 	static     *membership.Static
@@ -47,14 +52,20 @@ type Mesh struct {
 	resolved   resolvedNames
 	forged     *seal.Refusals // of what no holder of the cluster key made
 
-	mu          sync.Mutex
-	peers       map[string]*Peer
-	open        map[*wire.Link]bool           // all links that are not closed, those too that take no new calls
-	staticDials map[string]context.CancelFunc // addresses of Static where no node is known
-	draining    bool
-	moved       bool           // the place is another than that of the start
-	admitted    sync.WaitGroup // the connections between the admission of their peer and AddLink
-	ending      bool           // the links end
+	mu             sync.Mutex
+	peers          map[string]*Peer
+	open           map[*wire.Link]bool           // all links that are not closed, those too that take no new calls
+	staticDials    map[string]context.CancelFunc // addresses of Static where no node is known
+	draining       bool
+	moved          bool                // the place is another than that of the start
+	admitted       sync.WaitGroup      // the connections between the admission of their peer and AddLink
+	ending         bool                // the links end
+	members        int                 // the other nodes that membership has, without client-only ones
+	sparse         bool                // there are so many that links are made on demand
+	resting        map[*wire.Link]bool // that end by agreement
+	membersChanged bool                // since neighbours were chosen
+	relay          relay
+	touched        bool // see touch
 
 	announcing sync.Mutex
 	announced  membership.Catalog // the whole of what was sent to the other nodes; guarded by announcing
@@ -71,6 +82,11 @@ const (
 	topicGossip           uint8 = 2 // a packet of the membership library
 	topicCatalogRequest   uint8 = 3 // asks for the whole catalog; empty
 	topicCatalogConfirmed uint8 = 4 // the sender's calls go by the receiver's catalog of this version
+	topicSummaries        uint8 = 5 // what several nodes offer: a JSON list of membership.Summary
+	topicServicesWanted   uint8 = 6 // asks for services: a JSON list of their hashes
+	topicServices         uint8 = 7 // the answer: a JSON list of membership.Service
+	topicDigest           uint8 = 8 // what the sender knows: a kind and a membership.Digest, or its sum
+	topicRest             uint8 = 9 // whether the sender needs the link, see demand.go
 )
 
 // New makes a mesh. Its error is of an address that cannot be used.
@@ -79,12 +95,16 @@ func New(host Host, config Config) (*Mesh, error) {
 		return nil, err
 	}
 	m := &Mesh{host: host, log: config.Log, config: config, registry: membership.NewRegistry(),
-		peers: make(map[string]*Peer), open: make(map[*wire.Link]bool), staticDials: make(map[string]context.CancelFunc),
+		resting: make(map[*wire.Link]bool),
+		relay:   relay{summaries: make(map[membershipRun]*relayed), services: make(map[string]keptService), asked: make(map[string]time.Time), unapplied: make(map[membershipRun]bool)},
+		peers:   make(map[string]*Peer), open: make(map[*wire.Link]bool), staticDials: make(map[string]context.CancelFunc),
 		update: make(chan struct{}, 1), catalogChanged: make(chan struct{}, 1), peerLeft: make(chan struct{}, 1), peersChanged: make(chan struct{}, 1)}
 	m.transport = transport.Config{Keyed: !config.Keys.None(), Secret: config.BrokerSecret(), TLS: config.TLS, Advertise: config.Advertise,
 		Name: config.Node, PacketSize: config.PacketSize}
 	m.refusals.log, m.refusals.node = config.Log, config.Node
 	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.wakeUp, m.few = m.linkOnDemand, m.fewOnDemand
+	m.packets = packetConns{mesh: m, conns: make(map[string]*packetConn)}
 	m.forged = seal.NewRefusals(m.log.With("node", config.Node))
 	if config.Plain {
 		m.log.Warn("links are not encrypted: the address has plain=1, so whoever is between two nodes that both have it can read and change what they send",
@@ -232,7 +252,12 @@ func (m *Mesh) awaitCatalogs(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var dials sync.WaitGroup
-	for _, other := range m.otherMembers(ctx) {
+	others := m.otherMembers(ctx)
+	if m.config.sharesCatalogs() && len(others) >= m.config.fullMesh() {
+		m.awaitSummaries(ctx, others)
+		return
+	}
+	for _, other := range others {
 		if m.Peer(other.ID) == nil {
 			dials.Go(func() { m.dial(ctx, other.Addr, other.ID) }) // that it fails shows later, if the node is still there
 		}

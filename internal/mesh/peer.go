@@ -21,7 +21,10 @@ type Peer struct {
 	links atomic.Pointer[[]*wire.Link] // over which calls may go; replaced under mesh.mu
 	turn  atomic.Uint32
 
+	atRest atomic.Bool // it has no link, and gets one when it is called, see demand.go; written under mesh.mu
+
 	// Guarded by mesh.mu.
+	demand
 	info       Info
 	member     membership.Member // zero until membership has it
 	leaving    bool              // it takes no new calls
@@ -32,6 +35,7 @@ type Peer struct {
 	missed     uint64              // the newest version of its catalog whose difference was of no use: the whole is asked for; 0 for none
 	toConfirm  bool                // it is to be told which version of its catalog this node's calls go by
 	confirmed  uint64              // the version of this node's catalog that the peer's calls go by, as it told over the links it has now
+	wanted     []string            // hashes of services that the peer has asked for and not got
 	requests   int                 // for this node's whole catalog, that the peer has made since one was begun to be sent
 }
 
@@ -72,7 +76,7 @@ func (p *Peer) Suspected() bool {
 }
 
 // takesCalls reports whether calls can go to the peer. The caller holds mu.
-func (p *Peer) takesCalls() bool { return !p.leaving && len(p.Links()) > 0 }
+func (p *Peer) takesCalls() bool { return !p.leaving && p.Reachable() }
 
 // HasLeft reports whether the peer has announced that it takes no new calls and no link to it takes any.
 func (p *Peer) HasLeft() bool {
@@ -115,7 +119,7 @@ func (p *Peer) Links() []*wire.Link {
 func (p *Peer) keepLinked(ctx context.Context) {
 	m := p.mesh
 	pause := minRedialPause
-	if m.config.Node > p.ID && len(p.Links()) == 0 && !m.config.ClientOnly {
+	if m.config.Node > p.ID && len(p.Links()) == 0 && !m.config.ClientOnly && !m.isAwaited(p) {
 		// Both sides know of each other at about the same time; the one with the smaller name dials.
 		sleep(ctx, secondDialerDelay)
 	}
@@ -130,6 +134,7 @@ func (p *Peer) keepLinked(ctx context.Context) {
 			pause, refusals = minRedialPause, 0
 			continue
 		}
+		m.dialFailed(p)
 		if connectionRefused(err) || m.config.Directory != nil { // which tells where the node is now
 			if refusals++; refusals == refusalsUntilFailed && len(p.Links()) == 0 && m.membership != nil {
 				m.membership.Failed(p.ID)

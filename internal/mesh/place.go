@@ -36,7 +36,7 @@ func (m *Mesh) Set(at membership.Place, seeds []string) error {
 	m.local.Store(m.local.Load().At(at))
 	m.moved = true
 	m.CatalogChanged()
-	wake(m.update) // the tables have this node's candidate
+	m.touch() // the tables have this node's candidate
 	return nil
 }
 
@@ -75,6 +75,7 @@ func (p *Peer) moveTo(at membership.Place) {
 	p.info.Place = at
 	if c := p.stats.Load(); !c.Place.Equal(&at) {
 		p.stats.Store(c.At(at))
+		p.mesh.touched = true
 	}
 }
 

@@ -179,6 +179,7 @@ func (c *conn) Write(p []byte) (int, error) {
 		return 0, c.errorOf("write", os.NewSyscallError("write", syscall.EPIPE))
 	}
 	n, err := c.out.write(p)
+	running.Load().written.Add(int64(n))
 	return n, c.errorOf("write", err)
 }
 

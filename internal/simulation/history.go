@@ -14,6 +14,7 @@ type History struct {
 	Nodes  int
 	Broker bool   // the nodes reach each other over a broker, not over connections of their own
 	Key    bool   // they have a cluster key
+	Sparse bool   // links are made when they are needed; there are no processes then, which keep all links
 	Steps  []Step // by time
 }
 
@@ -92,8 +93,13 @@ func NewHistory(seed uint64) History {
 		h.Steps = append(h.Steps, stepsInFlight(r, more, h.Nodes)...)
 	}
 	h.Steps = append(h.Steps, singleCalls(r, h.Nodes)...)
+	if h.Sparse = rand.New(rand.NewPCG(seed, 0x59a)).IntN(4) == 0; h.Sparse {
+		h.Steps = slices.DeleteFunc(h.Steps, func(s Step) bool { return slices.Contains(ofProcesses, s.Kind) })
+	}
 	return h.inOrder()
 }
+
+var ofProcesses = []Kind{Note, Ask, Monitor, Link, Pay}
 
 // singleCalls returns calls of the service that runs once, all through the history, so that one is mostly being handled where a node loses the lease.
 func singleCalls(r *rand.Rand, nodes int) (steps []Step) {
@@ -247,6 +253,9 @@ func (h History) String() string {
 	}
 	if h.Key {
 		b.WriteString(", with a key")
+	}
+	if h.Sparse {
+		b.WriteString(", with links on demand")
 	}
 	b.WriteString("\n")
 	for _, s := range h.Steps {

@@ -44,7 +44,8 @@ func (driver) Dial(ctx context.Context, to *url.URL, config transport.Config) (n
 
 // network is the paths between nodes, and what befalls them. Delays follow from its seed.
 type network struct {
-	seed uint64
+	seed    uint64
+	written atomic.Int64 // bytes of all connections
 
 	mu        sync.Mutex
 	listeners map[string]*listener

@@ -36,9 +36,11 @@ func Run(h History, log *slog.Logger) []string {
 	if took := w.agree("after the last fault"); len(w.record.faults) == 0 {
 		log.Info("simulation: all agree", "after", took)
 		w.finalRound(ctx)
-		w.finalAccounts(ctx)
 		w.finalSingle(ctx)
-		w.finalProcesses()
+		if !w.history.Sparse {
+			w.finalAccounts(ctx)
+			w.finalProcesses()
+		}
 		for _, check := range w.checks {
 			check()
 		}

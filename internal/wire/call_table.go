@@ -20,7 +20,8 @@ type calls struct {
 	entries []callEntry
 	free    []uint32 // indexes, last in first out: the same entries stay in the processor's caches
 	taken   int
-	limit   int // how many the peer accepts
+	begun   uint64 // how often an entry was taken
+	limit   int    // how many the peer accepts
 
 	firstWaiting, lastWaiting *Call // for an entry
 	waitingCount              int
@@ -95,6 +96,7 @@ func (l *Link) takeEntry(c *Call) bool {
 	s.busy, s.call = true, c
 	c.id, c.start, c.deadline = s.id, math.MaxInt64, 0
 	l.calls.taken++
+	l.calls.begun++
 	return true
 }
 

@@ -25,6 +25,9 @@ type Purpose string
 const (
 	ForLink   Purpose = "link"   // frames, see New
 	ForGossip Purpose = "gossip" // what the cluster's membership library sends; this package does not read it
+	// ForPackets carries short messages of the membership library between nodes that have no link: a length of two bytes, little-endian,
+	// before each. This package does not read them.
+	ForPackets Purpose = "packets"
 )
 
 // Compression is the name of a way to make large values smaller.

@@ -76,7 +76,7 @@ func judge(dialler, acceptor hello, want Purpose) *HandshakeError {
 		return refuse(ReasonSelf, "the address leads back to %q", dialler.Node)
 	case dialler.Node == acceptor.Node:
 		return refuse(ReasonSameNode, "both are called %q: two nodes of the cluster have one id", dialler.Node)
-	case dialler.Purpose != ForLink && dialler.Purpose != ForGossip:
+	case dialler.Purpose != ForLink && dialler.Purpose != ForGossip && dialler.Purpose != ForPackets:
 		return refuse(ReasonPurpose, "the dialling side wants %.64q, which the accepting side does not know", dialler.Purpose)
 	case want != "" && dialler.Purpose != want:
 		return refuse(ReasonPurpose, "the dialling side wants %q, the accepting side serves %q here", dialler.Purpose, want)

@@ -227,6 +227,15 @@ func (l *Link) InFlight() int {
 	return l.calls.taken + l.streams.ownOpen()
 }
 
+// Begun is the number of calls and streams that this side has begun on the link.
+func (l *Link) Begun() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.streams.mu.Lock()
+	defer l.streams.mu.Unlock()
+	return l.calls.begun + l.streams.ownBegun
+}
+
 // Stats returns the counts so far.
 func (l *Link) Stats() Stats {
 	l.mu.Lock()

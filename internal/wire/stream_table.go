@@ -14,6 +14,7 @@ type streamTables struct {
 	theirs []*Stream
 
 	ownCount, theirsCount int // not yet ended
+	ownBegun              uint64
 }
 
 // addOwn numbers a stream of this side and reports whether the peer has space for it.
@@ -37,6 +38,7 @@ func (t *streamTables) addOwn(s *Stream, limit int) bool {
 	s.id = t.ids[index]
 	t.own[index] = s
 	t.ownCount++
+	t.ownBegun++
 	return true
 }
 
