@@ -160,14 +160,14 @@ func (n *Node) subscribe(more []subscribed) {
 func (t *eventTable) add(more []subscribed) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var changed names.Patterns[bool]
+	var changed names.Patterns[*subscribed]
 	for _, s := range more {
 		t.last++
 		s.order = t.last
 		pattern := s.receiver.subscription().Pattern
 		t.here.Add(pattern, &s)
 		t.receivers = append(t.receivers, &s)
-		changed.Add(pattern, true)
+		changed.Add(pattern, nil)
 	}
 	t.forget(&changed)
 }
@@ -176,14 +176,14 @@ func (t *eventTable) add(more []subscribed) {
 func (t *eventTable) remove(s *Service) (gone []*subscribed) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var changed names.Patterns[bool]
+	var changed names.Patterns[*subscribed]
 	t.receivers = slices.DeleteFunc(t.receivers, func(r *subscribed) bool {
 		if r.service != s {
 			return false
 		}
 		pattern := r.receiver.subscription().Pattern
 		t.here.Remove(pattern, r)
-		changed.Add(pattern, true)
+		changed.Add(pattern, nil)
 		gone = append(gone, r)
 		return true
 	})
@@ -191,9 +191,10 @@ func (t *eventTable) remove(s *Service) (gone []*subscribed) {
 	return gone
 }
 
-// forget forgets the plans of the names that any of the patterns takes.
-func (t *eventTable) forget(changed *names.Patterns[bool]) {
-	var space [8]bool
+// forget forgets the plans of the names that any of the patterns takes. Their values are of no use: they have the type of those of here, since
+// one type more takes 5 KB of the program.
+func (t *eventTable) forget(changed *names.Patterns[*subscribed]) {
+	var space [8]*subscribed
 	t.plans.DeleteFunc(func(name string, _ *eventPlan) bool { return len(changed.AppendMatches(space[:0], name)) > 0 })
 }
 

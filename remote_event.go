@@ -35,7 +35,7 @@ func (t *eventTable) follow(view *membership.View) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.view = view
-	var changed names.Patterns[bool]
+	var changed names.Patterns[*subscribed]
 	for id, old := range t.listeners {
 		if _, there := others[id]; !there || view.Catalog(id) == nil {
 			t.change(old, listener{}, &changed)
@@ -64,18 +64,18 @@ func (t *eventTable) follow(view *membership.View) {
 }
 
 // change brings the patterns up to date with those of one node.
-func (t *eventTable) change(old, now listener, changed *names.Patterns[bool]) {
+func (t *eventTable) change(old, now listener, changed *names.Patterns[*subscribed]) {
 	same := old.provider == now.provider
 	for sub := range old.subscriptions {
 		if !same || !now.subscriptions[sub] {
 			t.elsewhere.Remove(sub.Pattern, remoteSubscription{old.provider, sub})
-			changed.Add(sub.Pattern, true)
+			changed.Add(sub.Pattern, nil)
 		}
 	}
 	for sub := range now.subscriptions {
 		if !same || !old.subscriptions[sub] {
 			t.elsewhere.Add(sub.Pattern, remoteSubscription{now.provider, sub})
-			changed.Add(sub.Pattern, true)
+			changed.Add(sub.Pattern, nil)
 		}
 	}
 }
