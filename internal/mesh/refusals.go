@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -67,10 +68,23 @@ func (m *Mesh) refused(conn net.Conn, err error) {
 		return
 	}
 	cause := "handshake"
-	if refused, ok := errors.AsType[*wire.HandshakeError](err); ok {
+	if of := causeOfTLS(err); of != "" {
+		cause = of
+	} else if refused, ok := errors.AsType[*wire.HandshakeError](err); ok {
 		cause = string(refused.Reason)
 	}
 	m.refusals.add(cause, conn.RemoteAddr(), err)
+}
+
+// causeOfTLS tells where certificates are the cause, which the handshake only sees as a connection that was lost; "" where they are not.
+func causeOfTLS(err error) string {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "this node does not accept the certificate of the other"
+	}
+	if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" {
+		return "the other side ended the handshake of TLS: it may not accept the certificate of this node"
+	}
+	return ""
 }
 
 // ordinary reports whether a handshake ended as happens without any fault: the other side closed the connection, as nodes do

@@ -2,6 +2,8 @@ package mesh
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/joining"
+	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -122,6 +125,54 @@ func TestARefusalThatAnOperatorMustKnowIsLogged(t *testing.T) {
 		two.Close()
 		if !strings.Contains(log.String(), string(reason)) {
 			t.Errorf("%s: logged %q", reason, log.String())
+		}
+	}
+}
+
+// handshakeOfTLS returns the errors of both sides where the client does not accept the server's certificate.
+func handshakeOfTLS(t *testing.T) (client, server error) {
+	t.Helper()
+	files := transporttest.NewAuthority(t, "one").Issue(t, t.TempDir(), "server")
+	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	near, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer near.Close()
+	far, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- tls.Server(far, &tls.Config{Certificates: []tls.Certificate{pair}}).Handshake() }()
+	client = tls.Client(near, &tls.Config{ServerName: "server", RootCAs: x509.NewCertPool()}).Handshake()
+	return client, <-ended
+}
+
+func TestARefusalForACertificateNamesTheSideWhoseItIs(t *testing.T) {
+	client, server := handshakeOfTLS(t)
+	for want, err := range map[string]error{
+		"this node does not accept the certificate of the other": client,
+		"it may not accept the certificate of this node":         server,
+	} {
+		var log lines
+		m := &Mesh{log: slog.New(slog.NewTextHandler(&log, nil))}
+		m.refusals.log = m.log
+		one, two := net.Pipe()
+		m.refused(one, &wire.HandshakeError{Reason: wire.ReasonLost, Err: err})
+		one.Close()
+		two.Close()
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("%v: logged %q, want %q", err, log.String(), want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -22,11 +23,15 @@ const checkEvery = time.Second
 // against the authorities of the system. A program that only dials may leave out certFile and keyFile, both.
 //
 // A file that cannot be used is an error here. Later, when it replaces one that could, the old contents stay in use and
-// slog.Default logs why, once for each change. Files are best replaced by a rename, the key's before the certificate's.
+// slog.Default logs why, once for each change. It also logs, at handshakes, that the certificate has less than a sixth of its time left, once a
+// day, and that it has expired, once an hour. Files are best replaced by a rename, the key's before the certificate's.
 func Certificates(certFile, keyFile, caFile string) (*tls.Config, error) {
 	files := &certificateFiles{paths: [3]string{certFile, keyFile, caFile}, now: time.Now, report: func(err error) {
 		slog.Default().Error("TLS certificates not reloaded; those from before stay in use", "error", err)
 	}}
+	files.expiry.log = func(level slog.Level, message string, arguments ...any) {
+		slog.Default().Log(context.Background(), level, message, arguments...)
+	}
 	return files.config()
 }
 
@@ -40,6 +45,7 @@ type certificateFiles struct {
 	checked time.Time
 	seen    [3]os.FileInfo
 	current *material
+	expiry  expiry
 }
 
 // material holds the parsed contents of the files at one moment.
@@ -61,6 +67,7 @@ func (f *certificateFiles) config() (*tls.Config, error) {
 	if f.current, err = load(f.paths); err != nil {
 		return nil, err
 	}
+	f.expiry.check(f.paths[0], f.current, f.checked)
 	config := f.current.server.Clone()
 	// The server's side of each connection takes what is current as a whole, authorities for clients included.
 	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return f.latest().server, nil }
@@ -113,6 +120,7 @@ func (f *certificateFiles) latest() *material {
 		return f.current
 	}
 	f.checked = now
+	defer func() { f.expiry.check(f.paths[0], f.current, now) }()
 	// Before the files are read: a change between the two is then seen by the next look.
 	seen, err := f.stat()
 	if err == nil && same(seen, f.seen) {

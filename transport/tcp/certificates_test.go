@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -21,6 +22,7 @@ type followed struct {
 	*tls.Config
 	clock   time.Time
 	reports []string
+	log     strings.Builder
 }
 
 func follow(t *testing.T, files transporttest.Files) *followed {
@@ -30,6 +32,10 @@ func follow(t *testing.T, files transporttest.Files) *followed {
 		paths:  [3]string{files.Cert, files.Key, files.CA},
 		now:    func() time.Time { return f.clock },
 		report: func(err error) { f.reports = append(f.reports, err.Error()) },
+	}
+	log := slog.New(slog.NewTextHandler(&f.log, nil))
+	source.expiry.log = func(level slog.Level, message string, arguments ...any) {
+		log.Log(t.Context(), level, message, arguments...)
 	}
 	config, err := source.config()
 	if err != nil {
