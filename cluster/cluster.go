@@ -257,7 +257,7 @@ func Connections(n int) Option {
 	return once("Connections", option.Caller(), func(c *joining.Config) { c.Connections = min(max(n, 1), 64) })
 }
 
-// FullMesh sets up to how many nodes of the cluster each keeps a link to each other node. Default: 64. In a larger cluster a node has links
+// FullMesh sets up to how many nodes of the cluster each keeps a link to each other node. Default: 128. In a larger cluster a node has links
 // to eight others or so, which tell it what all nodes offer, and to those that it has called within half a minute: the first call to a node
 // makes a link. All nodes should be given the same number. Nodes keep all links whatever it says where they find each other by [Members] or
 // [WithDirectory] or prove their names, see [TLS] and [NodeKeys], and nodes that have systems of processes keep those between them.

@@ -121,7 +121,9 @@ func (c *Config) fullMesh() int {
 	return c.FullMesh
 }
 
-const defaultFullMesh = 64
+// defaultFullMesh is so large that clusters of usual sizes do without links on demand: where nodes have too little processor time, a node that
+// membership takes for failed goes on being called over a link that there is, and is not called where it is at rest.
+const defaultFullMesh = 128
 
 // idleTime is for how long a side keeps a link on which it has begun nothing.
 func (c *Config) idleTime() time.Duration {

@@ -182,10 +182,13 @@ func (m *Mesh) receiveDigest(l *wire.Link, data []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := m.peers[l.Peer().Node]
-	if p == nil || !m.sparse || m.relay.own.Node == "" {
+	if p == nil {
 		return
 	}
-	p.informs = true
+	p.informs = true // also where this node has not found out yet that the cluster is so large
+	if !m.sparse || m.relay.own.Node == "" {
+		return
+	}
 	own := m.digest()
 	switch {
 	case kind == digestSum && !bytes.Equal(data, appendSum(nil, own.Sum())):

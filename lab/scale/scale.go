@@ -90,6 +90,10 @@ func (s *settings) measure(ctx context.Context, size int) (row string, err error
 	first := used()
 	time.Sleep(s.idle)
 	last := used()
+	links := 0
+	for _, n := range c.nodes {
+		links += n.Info().Links
+	}
 	idle := last.at.Sub(first.at)
 
 	begun := time.Now()
@@ -104,7 +108,7 @@ func (s *settings) measure(ctx context.Context, size int) (row string, err error
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("| %d | %d | %.0f | %.1f MB | %.2f %% of one | %.1f kB/s | %v | %v |", size, size-1, each(last.goroutines-before.goroutines),
+	return fmt.Sprintf("| %d | %d | %.0f | %.1f MB | %.2f %% of one | %.1f kB/s | %v | %v |", size, links/size, each(last.goroutines-before.goroutines),
 		each(last.memory-before.memory)/1e6, 100*each(int64(last.processor-first.processor))/float64(idle), each(last.sent-first.sent)/1e3/idle.Seconds(),
 		added.Round(time.Millisecond), restarted.Round(time.Millisecond)), nil
 }
