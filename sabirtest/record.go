@@ -20,7 +20,7 @@ type Record[T any] struct {
 	mu     sync.Mutex
 	values []T
 	infos  []sabir.CallInfo // of the values
-	more   chan struct{} // closed and made anew with each value
+	more   chan struct{}    // closed and made anew with each value
 }
 
 func newRecord[T any](what string) *Record[T] {
