@@ -82,12 +82,12 @@ type (
 // operation is the target of a call of a handler: an action, or one handler's share of an event. It holds what is the same for
 // every call.
 type operation struct {
-	node    *Node
-	service string // full name
-	name    string // the action's full name, or the event's
-	event   bool
-	// broadcast is of an event that every handler gets, outside of what no node sends: a message of a channel.
-	broadcast, outside bool
+	node      *Node
+	service   string // full name
+	name      string // the action's full name, or the event's
+	event     bool
+	broadcast bool // every handler gets the event
+	outside   bool // no node sends it: a message of a channel
 
 	caller string  // name by which other nodes learn of calls that the handler makes
 	action *Action // of this node; nil for an event, and for an action of other nodes

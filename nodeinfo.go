@@ -45,7 +45,8 @@ func (n *Node) Info() introspect.Node {
 	return info
 }
 
-// Nodes describes the nodes of the cluster that this one is linked with, itself first, the others by name.
+// Nodes describes the nodes of the cluster that calls of this one can go to, itself first, the others by name. In a large cluster it has no links to some,
+// see [cluster.FullMesh]: their load and round trip are not known.
 func (n *Node) Nodes() []introspect.Node {
 	list := []introspect.Node{n.Info()}
 	leftOut := n.leftOut()

@@ -285,7 +285,7 @@ func (t *routingTable) offering(name string) (s *remoteService, short string) {
 	return nil, ""
 }
 
-// offeringDefault is that which has the action of a name without a version, of a service that has some.
+// offeringDefault is offering for a name without a version, of a service that has versions.
 func (t *routingTable) offeringDefault(name string) (s *remoteService, short string) {
 	for i := len(name) - 1; i > 0; i-- {
 		if name[i] != '.' {

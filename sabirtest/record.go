@@ -49,7 +49,7 @@ func (r *Record[T]) All() []T {
 	return slices.Clone(r.values)
 }
 
-// Infos tells of each value so far, in the order of All, what a handler knows of it: who called or emitted it, and how.
+// Infos lists for each value so far, in the order of All, who called or emitted it and how, as a handler would know it.
 func (r *Record[T]) Infos() []sabir.CallInfo {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -176,12 +176,12 @@ func (m *Mesh) awaitSummaries(ctx context.Context, others []membership.Member) {
 	}
 }
 
-// forget takes what a peer without links offers out of the tables, until it is known again. The caller holds mu.
+// forget takes what a peer offers out of the tables, until it is known again. Nothing else removes a catalog: the summary that it came by would
+// be taken for one that is in the tables. The caller holds mu.
 func (m *Mesh) forget(p *Peer) {
 	p.atRest.Store(false)
-	if s := m.relay.summaries[p.run()]; s != nil && s.applied {
-		s.applied = false
-		m.relay.unapplied[p.run()] = true
+	if m.relay.summaries[p.run()] != nil {
+		m.relay.unapplied[p.run()], m.relay.retry = true, true
 	}
 	m.registry.Remove(p.ID)
 	m.touch()
@@ -237,15 +237,16 @@ func (m *Mesh) keeps(p *Peer) bool {
 		p.member.ID != "" && !m.heard(p) && time.Since(p.since) > unheardTime
 }
 
-// heard reports whether what the peer offers came by other nodes. The caller holds mu.
+// heard reports whether what the peer offers came by other nodes, and is in the tables. The caller holds mu.
 func (m *Mesh) heard(p *Peer) bool {
-	s := m.relay.summaries[p.run()]
-	return s != nil && s.applied
+	c := m.registry.View().Catalog(p.ID)
+	return m.relay.summaries[p.run()] != nil && c != nil && c.Instance == p.run().Instance
 }
 
-// run is the run of the peer that membership or a link knows. The caller holds mesh.mu.
+// run is the run of the peer that its links lead to, or without links the one that membership has. Membership may have heard of the next run
+// while there are links to the former. The caller holds mesh.mu.
 func (p *Peer) run() membershipRun {
-	if p.member.ID != "" {
+	if p.member.ID != "" && len(p.Links()) == 0 {
 		return membershipRun{Node: p.ID, Instance: p.member.Instance}
 	}
 	return membershipRun{Node: p.ID, Instance: p.info.Instance}

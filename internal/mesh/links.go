@@ -83,7 +83,7 @@ func (m *Mesh) replacePeer(former *Peer) *Peer {
 	if former.redial != nil {
 		former.redial()
 	}
-	m.registry.Remove(former.ID)
+	m.forget(former)
 	delete(m.peers, former.ID)
 	p := m.findPeer(former.ID)
 	p.member, p.since, p.neighbour, p.synced = former.member, former.since, former.neighbour, former.synced
@@ -151,12 +151,10 @@ func (m *Mesh) GoAway(l *wire.Link) {
 		return
 	}
 	p.leaving = true
-	p.atRest.Store(false)
 	p.SetLinks(nil) // the others report the same soon
 	wake(m.peersChanged)
 	wake(m.peerLeft)
-	m.registry.Remove(p.ID)
-	m.touch()
+	m.forget(p)
 }
 
 // linkRefused is called when a call found that the link takes no new ones. The peer's GoAway comes in a moment; without

@@ -76,7 +76,7 @@ func (m *Mesh) refused(conn net.Conn, err error) {
 	m.refusals.add(cause, conn.RemoteAddr(), err)
 }
 
-// causeOfTLS tells where certificates are the cause, which the handshake only sees as a connection that was lost; "" where they are not.
+// causeOfTLS returns which certificate was refused; "" where none was. The error of the handshake alone says that the connection was lost.
 func causeOfTLS(err error) string {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return "this node does not accept the certificate of the other"

@@ -37,11 +37,10 @@ type keptService struct {
 // relayed is the summary of a run of a node. It may come before membership knows of that run.
 type relayed struct {
 	membership.Summary
-	text    []byte    // as it came
-	came    time.Time // when
-	from    string    // the node that sent it
-	passed  bool      // all its services are known, so it was passed on: whoever gets it asks this node for them
-	applied bool      // its catalog is in the registry
+	text   []byte    // as it came
+	came   time.Time // when
+	from   string    // the node that sent it
+	passed bool      // all its services are known, so it was passed on: whoever gets it asks this node for them
 }
 
 const (
@@ -421,41 +420,51 @@ func (m *Mesh) applySummaries() {
 	}
 	m.relay.retry = false
 	var catalogs []membership.Catalog
+	var known []*Peer
 	for r := range m.relay.unapplied {
 		s, p := m.relay.summaries[r], m.peers[r.Node]
 		if p == nil || p.run() != r || p.leaving || p.lost || !m.sparse && len(p.Links()) == 0 || !s.passed {
 			continue
 		}
-		services := make([]*membership.Service, len(s.Hashes))
-		for i, hash := range s.Hashes {
-			services[i] = m.relay.services[hash].Service
-		}
-		c, err := s.With(services)
-		info, errInfo := parseInfo(s.Info)
-		if err = errors.Join(err, errInfo); err == nil && info.Instance != s.Instance {
-			err = errors.New("its description is that of another run")
-		}
 		delete(m.relay.unapplied, r)
+		c, info, err := m.catalogOf(s)
 		if err != nil {
 			m.log.Warn("what a node offers cannot be read", "node", m.config.Node, "peer", s.Node, "error", err)
 			continue
 		}
-		s.applied = true
-		catalogs = append(catalogs, c)
-		if c.Place != nil {
-			info.Place = *c.Place
-		}
+		catalogs, known = append(catalogs, c), append(known, p)
 		if len(p.Links()) == 0 {
 			p.info = info
 		}
 		p.moveTo(info.Place)
 		p.hasCatalog, p.toConfirm = true, true
-		p.atRest.Store(len(p.Links()) == 0 && m.mayRest(p))
-		if len(p.Links()) == 0 && !p.atRest.Load() {
-			m.maintain(p)
-		}
 	}
 	m.registry.SetAll(catalogs)
+	for _, p := range known {
+		if len(p.Links()) > 0 {
+			continue
+		}
+		p.atRest.Store(m.mayRest(p))
+		m.maintain(p) // where it may not be without a link
+	}
+}
+
+// catalogOf makes the catalog of a summary whose services are known, and the description of its node. The caller holds mu.
+func (m *Mesh) catalogOf(s *relayed) (c membership.Catalog, info Info, err error) {
+	services := make([]*membership.Service, len(s.Hashes))
+	for i, hash := range s.Hashes {
+		services[i] = m.relay.services[hash].Service
+	}
+	if c, err = s.With(services); err != nil {
+		return c, info, err
+	}
+	if info, err = parseInfo(s.Info); err == nil && info.Instance != s.Instance {
+		err = errors.New("its description is that of another run")
+	}
+	if c.Place != nil {
+		info.Place = *c.Place
+	}
+	return c, info, err
 }
 
 func (m *Mesh) unreadable(l *wire.Link, err error) {

@@ -185,17 +185,17 @@ func TestAHistoryFollowsFromItsSeed(t *testing.T) {
 }
 
 func TestHistoriesHaveEachKindOfClusterAndOfStep(t *testing.T) {
-	var broker, key bool
+	var broker, key, sparse bool
 	seen := map[simulation.Kind]bool{}
 	for seed := range uint64(100) {
 		h := simulation.NewHistory(seed)
-		broker, key = broker || h.Broker, key || h.Key
+		broker, key, sparse = broker || h.Broker, key || h.Key, sparse || h.Sparse
 		for _, s := range h.Steps {
 			seen[s.Kind] = true
 		}
 	}
-	if !broker || !key {
-		t.Errorf("a broker: %t, a key: %t", broker, key)
+	if !broker || !key || !sparse {
+		t.Errorf("a broker: %t, a key: %t, links on demand: %t", broker, key, sparse)
 	}
 	for _, kind := range []simulation.Kind{simulation.Call, simulation.CallIdempotent, simulation.Stream, simulation.Emit, simulation.Note, simulation.Ask,
 		simulation.Monitor, simulation.Link, simulation.Pay, simulation.AddService, simulation.RemoveService, simulation.Cut, simulation.Hold, simulation.HoldOne,
