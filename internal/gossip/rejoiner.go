@@ -30,6 +30,7 @@ type rejoiner struct {
 	ended  sync.WaitGroup
 	wake   chan struct{}
 
+	// memberlist calls addLost and removeFound with its own lock held, and join and size take that lock: neither of them is called under this one.
 	lock     sync.Mutex
 	targets  []*rejoinTarget
 	visits   map[int]*seedVisit // under way, by placeholder port
@@ -212,10 +213,11 @@ func (s *rejoiner) startDue() time.Duration {
 
 func (s *rejoiner) attempt(p *rejoinTarget) {
 	err := s.visitAll(p)
+	size := s.size()
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.ctx.Err() == nil && slices.Contains(s.targets, p) { // else it was dropped meanwhile
-		s.scheduleNext(p, err)
+		s.scheduleNext(p, err, size)
 	}
 	select {
 	case s.wake <- struct{}{}:
@@ -261,7 +263,7 @@ func (s *rejoiner) visitAll(p *rejoinTarget) error {
 
 // scheduleNext sets the time of the next attempt. A seed that leads back to this node is visited again like one that was reached: its
 // name may come to stand for other nodes, and a load balancer leads elsewhere the next time. The caller holds the lock.
-func (s *rejoiner) scheduleNext(p *rejoinTarget, err error) {
+func (s *rejoiner) scheduleNext(p *rejoinTarget, err error, size int) {
 	p.joining = false
 	if errors.Is(err, membership.ErrLeaving) {
 		p.due = time.Now().Add(maxUnreachedDelay)
@@ -280,7 +282,7 @@ func (s *rejoiner) scheduleNext(p *rejoinTarget, err error) {
 		case !p.seed:
 			longest = maxLostDelay
 		case reached:
-			longest = maxReachedDelay * time.Duration(max(1, s.size()/manyMembers))
+			longest = maxReachedDelay * time.Duration(max(1, size/manyMembers))
 		}
 		p.delay = min(p.delay*2, longest)
 	}

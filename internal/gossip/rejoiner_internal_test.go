@@ -2,9 +2,12 @@ package gossip
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/sabir-go/sabir/internal/membership"
 )
@@ -17,13 +20,48 @@ func TestANodeThatLeavesDoesNotSayThatItsSeedsCannotBeReached(t *testing.T) {
 	defer s.stop()
 	for _, reached := range []bool{true, false} {
 		p := &rejoinTarget{seed: true, joining: true, reached: reached, delay: minUnreachedDelay}
-		s.scheduleNext(p, fmt.Errorf("join: %w", membership.ErrLeaving))
+		s.scheduleNext(p, fmt.Errorf("join: %w", membership.ErrLeaving), 1)
 		if out.Len() > 0 || p.reached != reached || p.joining || p.due.IsZero() {
 			t.Errorf("%s: %+v", &out, p)
 		}
 	}
-	s.scheduleNext(&rejoinTarget{seed: true, reached: true}, fmt.Errorf("no route"))
+	s.scheduleNext(&rejoinTarget{seed: true, reached: true}, fmt.Errorf("no route"), 1)
 	if !bytes.Contains(out.Bytes(), []byte("a seed cannot be reached")) {
 		t.Errorf("a seed that cannot be reached is not said to be: %s", &out)
 	}
+}
+
+// memberlist tells of a failed node with its own lock held, and the same lock guards its list and its size. Where the two met, the node was stuck for ever:
+// it answered no probe and learned of no node.
+func TestAMemberIsLostWhileASeedIsVisited(t *testing.T) {
+	var list sync.Mutex // stands for memberlist's
+	s := newRejoiner("tcp://self:1", func(context.Context, string) []string { return []string{"tcp://seed:1"} }, slog.New(slog.DiscardHandler))
+	met := make(chan struct{})
+	lose := func() { // as a failure detector does at that very moment
+		list.Lock()
+		defer list.Unlock()
+		met <- struct{}{}
+		s.addLost(membership.Member{ID: "lost", Addr: "tcp://lost:1"})
+	}
+	locked := func() {
+		go lose()
+		<-met
+		list.Lock()
+		list.Unlock() //nolint:staticcheck // only the wait counts
+	}
+	s.join, s.size = func([]string) (int, error) { locked(); return 1, nil }, func() int { locked(); return 1 }
+	s.setSeeds([]string{"tcp://seed:1"})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for range 2 { // the first that reaches it, and one that follows
+			s.attempt(s.targets[0])
+		}
+	}()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the visit of a seed did not end")
+	}
+	s.stop()
 }
