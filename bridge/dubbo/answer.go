@@ -136,6 +136,7 @@ func (b *bridge) call(ctx context.Context, m *Mapping, inv *invocation, answer *
 	if err != nil {
 		return dst, err
 	}
+	inv.declared = m.declares(inv.method, len(inv.types))
 	return action.Serve(in, inv, dst, inv.arguments)
 }
 

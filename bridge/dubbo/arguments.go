@@ -79,8 +79,9 @@ func keysOf(m map[int]int) (keys []int) {
 }
 
 // decodeArguments reads arguments into the input that v points to. types are their Java types, "" for those that are not known. The
-// arguments are in one stream of Hessian values, or if each is not nil, in a stream of their own each.
-func decodeArguments(data []byte, each [][]byte, types []string, v any) error {
+// arguments are in one stream of Hessian values, or if each is not nil, in a stream of their own each. Less than the action takes are an error, as a Java
+// provider has it, unless the method is declared with so many: the fields of the others are then left as they are.
+func decodeArguments(data []byte, each [][]byte, types []string, declared bool, v any) error {
 	target := reflect.ValueOf(v).Elem()
 	p := positionsOf(target.Type())
 	if len(each) > 0 {
@@ -88,19 +89,14 @@ func decodeArguments(data []byte, each [][]byte, types []string, v any) error {
 	}
 	d := takeDecoder(data)
 	defer putDecoder(d)
-	most := len(p.fields)
-	if p.fields == nil {
-		most = 1
-	}
 	switch {
 	case p.err != nil:
 		return p.err
-	case len(types) == 0:
-		return nil
-	case len(types) == 1 && (p.fields == nil || !p.tagged && takesObject(types[0]) && startsObject(data)):
+	case len(types) == 1 && (p.fields == nil || !p.tagged && takesObject(types[0]) && (startsObject(data) || isNull(data) && types[0] != "")):
 		return d.Decode(v)
-	case len(types) > most:
-		return fmt.Errorf("%d arguments for an action that takes %d", len(types), most)
+	}
+	if err := p.checkCount(len(types), declared); err != nil {
+		return err
 	}
 	for i := range types {
 		if i > 0 && each != nil {
@@ -110,6 +106,18 @@ func decodeArguments(data []byte, each [][]byte, types []string, v any) error {
 		if err := d.Decode(field.Addr().Interface()); err != nil {
 			return fmt.Errorf("argument %d: %w", i+1, err)
 		}
+	}
+	return nil
+}
+
+// checkCount refuses more arguments than an action takes, and less unless the method is declared with so many.
+func (p *positions) checkCount(count int, declared bool) error {
+	most := len(p.fields)
+	if p.fields == nil {
+		most = 1
+	}
+	if count > most || count < most && !declared {
+		return fmt.Errorf("%d arguments for an action that takes %d", count, most)
 	}
 	return nil
 }

@@ -91,3 +91,6 @@ func startsObject(data []byte) bool {
 	}
 	return false
 }
+
+// isNull reports whether a value is null.
+func isNull(data []byte) bool { return len(data) > 0 && data[0] == 'N' }

@@ -25,6 +25,7 @@ const (
 type invocation struct {
 	path, version, method string
 	types                 []string // of the arguments
+	declared              bool     // the method is declared with parameters, and so many
 	arguments             []byte   // a stream of Hessian values of its own
 	each                  [][]byte // in its place a stream for each argument, as Triple has them; nil for none
 	attachments           map[string]any
@@ -123,7 +124,7 @@ func (*invocation) Name() string { return hessian.Name }
 
 // Decode implements codec.Codec.
 func (inv *invocation) Decode(data []byte, v any) error {
-	return decodeArguments(data, inv.each, inv.types, v)
+	return decodeArguments(data, inv.each, inv.types, inv.declared, v)
 }
 
 // Append implements codec.Codec.

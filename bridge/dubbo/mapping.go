@@ -174,6 +174,11 @@ func (m *Mapping) method(name string, types []string) *method {
 	return byName
 }
 
+// declares reports whether a method of the name is declared with so many parameters.
+func (m *Mapping) declares(name string, count int) bool {
+	return slices.ContainsFunc(m.methods, func(one *method) bool { return one.name == name && one.types != nil && len(one.types) == count })
+}
+
 // same reports whether the types are those of the parameters.
 func same(parameters, types []string) bool {
 	if len(parameters) != len(types) {

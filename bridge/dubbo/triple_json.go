@@ -163,7 +163,9 @@ func (c *tripleCall) refuseJSON(err error) {
 }
 
 // jsonArguments is the codec of arguments in a list of JSON, or of the one argument.
-type jsonArguments struct{}
+type jsonArguments struct {
+	declared bool // the method is declared with parameters, and as many as there are arguments
+}
 
 // Name implements codec.Codec.
 func (jsonArguments) Name() string { return json.Name }
@@ -177,7 +179,7 @@ func (jsonArguments) Append(dst []byte, v any) ([]byte, error) {
 }
 
 // Decode implements codec.Codec.
-func (jsonArguments) Decode(data []byte, v any) error {
+func (j jsonArguments) Decode(data []byte, v any) error {
 	data = bytes.TrimSpace(data)
 	target := reflect.ValueOf(v).Elem()
 	if len(data) == 0 || isEmpty(v) {
@@ -196,15 +198,11 @@ func (jsonArguments) Decode(data []byte, v any) error {
 	if err := json.Decode(data, &list); err != nil {
 		return err
 	}
-	most := len(p.fields)
-	if p.fields == nil {
-		most = 1
-	}
-	switch {
-	case len(list) == 1 && (p.fields == nil || !p.tagged && list[0][0] == '{'):
+	if len(list) == 1 && (p.fields == nil || !p.tagged && list[0][0] == '{') {
 		return json.Decode(list[0], v)
-	case len(list) > most:
-		return fmt.Errorf("%d arguments for an action that takes %d", len(list), most)
+	}
+	if err := p.checkCount(len(list), j.declared); err != nil {
+		return err
 	}
 	for i, one := range list {
 		if err := json.Decode(one, target.Field(p.fields[i]).Addr().Interface()); err != nil {

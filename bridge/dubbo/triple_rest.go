@@ -21,7 +21,8 @@ func (c *tripleCall) requestOf(body []byte) (count int, format codec.Codec, inpu
 		query, body = strings.Trim(query+"&"+strings.ReplaceAll(string(body), "\n", "%0A"), "&"), nil
 	}
 	if query == "" || len(body) > 0 && bytes.TrimSpace(body)[0] != '{' { // a list, or a value, which leaves nothing to a query
-		return countElements(body), jsonArguments{}, body
+		count = countElements(body)
+		return count, jsonArguments{declared: c.m.declares(c.inv.method, count)}, body
 	}
 	values, _ := url.ParseQuery(query) // the codec refuses what is none
 	return len(values), queryArguments{}, append([]byte(query+"\n"), body...)

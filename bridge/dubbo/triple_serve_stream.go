@@ -50,7 +50,7 @@ func endedBy(ctx context.Context, err error) error {
 
 // serveStream carries a stream until it ends on one side.
 func (c *tripleCall) serveStream(action *sabir.Action) error {
-	var format codec.Codec = streamFormat{}
+	var format codec.Codec = streamFormat{c.m, c.inv.method}
 	if c.m.inMessages(action) {
 		format = c.form.codec
 	}
@@ -122,18 +122,21 @@ func (c *tripleCall) send(stream *sabir.Stream[[]byte, []byte]) error {
 }
 
 // streamFormat is the codec of the values of a stream, each of which is in a wrapper.
-type streamFormat struct{}
+type streamFormat struct {
+	of     *Mapping
+	method string
+}
 
 // Name implements codec.Codec.
 func (streamFormat) Name() string { return hessian.Name }
 
 // Decode implements codec.Codec.
-func (streamFormat) Decode(data []byte, v any) error {
+func (s streamFormat) Decode(data []byte, v any) error {
 	w, err := readWrapper(data)
 	if err != nil {
 		return err
 	}
-	return decodeArguments(nil, w.values, w.types, v)
+	return decodeArguments(nil, w.values, w.types, s.of.declares(s.method, len(w.types)), v)
 }
 
 // Append implements codec.Codec.

@@ -311,6 +311,8 @@ func TestJSONIsAnsweredOverHTTP(t *testing.T) {
 			{"bytes", `[1, 2, 3]`, 200, `"AQID/w=="`},
 			{"add", `["x", 1]`, 400, `{"message":`},
 			{"add", "[1, 2, 3]", 400, `{"message":`},
+			{"add", "[1]", 400, `{"message":"the input of orders.add cannot be read: 1 arguments for an action that takes 2"`},
+			{"later", "[]", 400, `{"message":`},
 			{"add", `[1, 2`, 400, `{"message":`},
 			{"place", strings.Repeat("[", 1<<20), 400, `{"message":`},
 			{"place", `"` + strings.Repeat("x", 9<<20) + `"`, 413, `{"message":`},

@@ -276,25 +276,6 @@ func TestCallsThatCannotBeMadeAreAnsweredByStatus(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatDoNotFitAreAnIllegalArgumentException(t *testing.T) {
-	_, address := serving(t)
-	p := dial(t, address)
-	for name, body := range map[string][]byte{
-		"a text for a number": call(t, "add", "IJ", nil, "x", int64(1)),
-		"too many":            call(t, "add", "IJI", nil, int32(1), int64(1), int32(1)),
-		"some for none":       call(t, "ping", "I", nil, int32(1)),
-	} {
-		p.write(frame(0xc2, 0, 1, body))
-		_, status, _, reply := p.next()
-		d := hessian.NewDecoder(reply)
-		var kind int
-		var x hessian.Exception
-		if err := d.Decode(&kind); err != nil || d.Decode(&x) != nil || status != 20 || kind != 3 || x.Class != "java.lang.IllegalArgumentException" {
-			t.Errorf("%s: got the status %d and %d %v", name, status, kind, &x)
-		}
-	}
-}
-
 func TestWhatIsNoFrameEndsTheConnection(t *testing.T) {
 	_, address := serving(t)
 	for _, data := range []string{"GET / HTTP/1.1\r\n\r\n", "ls\r\n", strings.Repeat("\x00", 64)} {

@@ -1,0 +1,92 @@
+package dubbo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/bridge/dubbo"
+	"github.com/sabir-go/sabir/codec/hessian"
+)
+
+func TestArgumentsThatDoNotFitAreAnIllegalArgumentException(t *testing.T) {
+	_, address := serving(t)
+	p := dial(t, address)
+	for name, body := range map[string][]byte{
+		"a text for a number": call(t, "add", "IJ", nil, "x", int64(1)),
+		"too many":            call(t, "add", "IJI", nil, int32(1), int64(1), int32(1)),
+		"some for none":       call(t, "ping", "I", nil, int32(1)),
+		"too few":             call(t, "add", "I", nil, int32(1)),
+		"none":                call(t, "add", "", nil),
+		"none for a value":    call(t, "later", "", nil),
+		"too few by tags":     call(t, "find", "Ljava/lang/String;", nil, "b"),
+	} {
+		p.write(frame(0xc2, 0, 1, body))
+		_, status, _, reply := p.next()
+		d := hessian.NewDecoder(reply)
+		var kind int
+		var x hessian.Exception
+		if err := d.Decode(&kind); err != nil || d.Decode(&x) != nil || status != 20 || kind != 3 || x.Class != "java.lang.IllegalArgumentException" {
+			t.Errorf("%s: got the status %d and %d %v", name, status, kind, &x)
+		}
+	}
+}
+
+func TestAGenericCallWithOtherArgumentsThanTheMethodHasIsAnException(t *testing.T) {
+	_, address := serving(t)
+	p := dial(t, address)
+	for _, values := range [][]any{{}, {int32(1)}, {int32(1), int64(1), int32(1)}} {
+		p.write(frame(0xc2, 0, 1, call(t, "$invoke", "Ljava/lang/String;[Ljava/lang/String;[Ljava/lang/Object;", nil, "add", nil, values)))
+		_, status, _, reply := p.next()
+		d := hessian.NewDecoder(reply)
+		d.Unregistered()
+		var kind int
+		var x hessian.Exception
+		if err := d.Decode(&kind); err != nil || d.Decode(&x) != nil || status != 20 || kind != 3 || !strings.Contains(x.Message, fmt.Sprintf("%d arguments for an action that takes 2", len(values))) {
+			t.Errorf("%d arguments: got the status %d and %d %v", len(values), status, kind, &x)
+		}
+	}
+}
+
+// An object that is null is the input as a whole, and no argument that is missing.
+func TestAnArgumentThatIsNullIsOne(t *testing.T) {
+	_, address := serving(t)
+	p := dial(t, address)
+	p.write(frame(0xc2, 0, 1, call(t, "amount", "Lcom/shop/Order;", nil, nil)))
+	if _, status, _, reply := p.next(); status != 20 || reply[0] != 0x94 {
+		t.Errorf("got the status %d and %q", status, reply)
+	}
+}
+
+func TestAMethodThatIsDeclaredWithLessParametersLeavesTheOtherFields(t *testing.T) {
+	for _, scheme := range []string{"dubbo", "tri"} {
+		s := sabir.NewService("orders")
+		sabir.Handle(s, "add", func(_ context.Context, in struct{ A, B int32 }) (int32, error) { return in.A + in.B + 40, nil })
+		address := freeAddress(t)
+		startAs(t, scheme, sabir.Serve(s), dubbo.Bridge(dubbo.Serve(scheme+"://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0"),
+			dubbo.Method("add", dubbo.Parameters()), dubbo.Method("add", dubbo.Parameters("int")), dubbo.Method("add", dubbo.Parameters("int", "int"))))))
+		for want, body := range map[string]string{"40": "[]", "41": "[1]", "42": "[1,1]"} {
+			if scheme == "tri" {
+				if got := curl(t, "http://"+address+"/com.shop.OrderService/add", body); fmt.Sprint(got) != "{200 application/json ["+want+"]}" {
+					t.Errorf("%s: got %v", body, got)
+				}
+				continue
+			}
+			var values []any
+			for range strings.Count(body, "1") {
+				values = append(values, int32(1))
+			}
+			p := dial(t, address)
+			p.write(frame(0xc2, 0, 1, call(t, "add", strings.Repeat("I", len(values)), nil, values...)))
+			_, status, _, reply := p.next()
+			d := hessian.NewDecoder(reply)
+			var kind, got int
+			if err := errors.Join(d.Decode(&kind), d.Decode(&got)); err != nil || status != 20 || fmt.Sprint(got) != want {
+				t.Errorf("%s: got the status %d and %d, %v", body, status, got, err)
+			}
+		}
+	}
+}
