@@ -25,7 +25,7 @@ func TestTheBrokerSharesOutCallsAndEvents(t *testing.T) {
 	for _, n := range []*sabir.Node{one, two} {
 		waitFor(t, "the nodes", func() bool { return len(n.Nodes()) == 4 })
 	}
-	if out, err := js.call("v3.orders.create", order{"tea"}); err != nil || string(out.Result) != `"order of tea"` {
+	if out, err := js.call("v3.orders.create", order{Item: "tea"}); err != nil || string(out.Result) != `"order of tea"` {
 		t.Errorf("%s, %v", out.Result, err)
 	}
 	by := counts(t, 200, func() (string, error) {

@@ -16,7 +16,10 @@ import (
 )
 
 type order struct {
-	Item string `json:"item" validate:"required"`
+	Item  string `json:"item" validate:"required"`
+	Lines []struct {
+		Amount int `json:"amount"`
+	} `json:"lines"`
 }
 
 // orders is a service of the Go side.
@@ -247,22 +250,24 @@ func errorsOfSabirAreMoleculersClasses(t *testing.T, n *sabir.Node, js *peer) {
 		params  any
 		options map[string]any
 		want    string
+		fields  string // a part of its data
 	}{
-		{"v3.orders.create", map[string]any{}, nil, "ValidationError 422 VALIDATION_ERROR false"},
-		{"v3.orders.create", map[string]any{"item": 7}, nil, "ValidationError 422 VALIDATION_ERROR false"},
-		{"v3.orders.fail", "SoldOut", nil, "MoleculerClientError 409 SoldOut false"},
-		{"v3.orders.secret", nil, map[string]any{"nodeID": "go"}, "ServiceNotFoundError 404 SERVICE_NOT_FOUND true"},
-		{"v3.orders.relay", "nobody.knows", nil, "ServiceNotFoundError 404 SERVICE_NOT_FOUND false"},
-		{"v3.orders.sleep", nil, map[string]any{"timeout": 100}, "RequestTimeoutError 504 REQUEST_TIMEOUT true"},
-		{"v3.orders.relay", "js.fail", nil, "TypeError <nil>  false"},
+		{"v3.orders.create", map[string]any{}, nil, "ValidationError 422 VALIDATION_ERROR false", `"field":"item"`},
+		{"v3.orders.create", map[string]any{"item": 7}, nil, "ValidationError 422 VALIDATION_ERROR false", `"field":"item"`},
+		{"v3.orders.create", map[string]any{"item": "a", "lines": []any{map[string]any{"amount": 1}, map[string]any{"amount": "x"}}}, nil, "ValidationError 422 VALIDATION_ERROR false", `"field":"lines[1].amount"`},
+		{"v3.orders.fail", "SoldOut", nil, "MoleculerClientError 409 SoldOut false", ""},
+		{"v3.orders.secret", nil, map[string]any{"nodeID": "go"}, "ServiceNotFoundError 404 SERVICE_NOT_FOUND true", ""},
+		{"v3.orders.relay", "nobody.knows", nil, "ServiceNotFoundError 404 SERVICE_NOT_FOUND false", ""},
+		{"v3.orders.sleep", nil, map[string]any{"timeout": 100}, "RequestTimeoutError 504 REQUEST_TIMEOUT true", ""},
+		{"v3.orders.relay", "js.fail", nil, "TypeError <nil>  false", ""},
 	} {
 		_, err := js.call(c.action, c.params, c.options)
 		var e *jsError
 		if !errors.As(err, &e) || !strings.HasPrefix(e.Error(), c.want) {
 			t.Errorf("%s %v: %v\nwant %s", c.action, c.params, err, c.want)
 		}
-		if c.want[:3] == "Val" && (e == nil || fmt.Sprint(e.Data) == "<nil>") {
-			t.Errorf("the fields are %v", e)
+		if list, _ := json.Marshal(e.Data); c.fields != "" && !strings.Contains(string(list), c.fields) {
+			t.Errorf("%s %v: the fields are %s, want %s", c.action, c.params, list, c.fields)
 		}
 	}
 }

@@ -3,9 +3,11 @@ package moleculer
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/validate"
 )
@@ -150,7 +152,7 @@ func errorTo(err error, action, node string) *wireError {
 			if k.class == "RequestTimeoutError" {
 				w.Retryable = true // as it is where the caller's own timer is the first to end
 			}
-			w.Data = dataFor(e, k.class, action, w.NodeID)
+			w.Data = dataFor(err, k.class, action, w.NodeID)
 			return w
 		}
 	}
@@ -168,13 +170,14 @@ func errorTo(err error, action, node string) *wireError {
 }
 
 // dataFor is the data from which a Moleculer node makes the message of a class.
-func dataFor(e *sabir.Error, class, action, node string) any {
+func dataFor(err error, class, action, node string) any {
 	if class != "ValidationError" {
 		return map[string]any{"action": action, "nodeID": node}
 	}
-	fields, err := sabir.DataAs[validate.Errors](e)
-	if err != nil {
-		return []violation{{Type: e.Name, Message: e.Message, NodeID: node, Action: action}}
+	e := sabir.AsError(err)
+	fields, failed := sabir.DataAs[validate.Errors](e)
+	if failed != nil {
+		return []violation{unread(err, violation{Type: e.Name, Message: e.Message, NodeID: node, Action: action})}
 	}
 	list := make([]violation, len(fields))
 	for i := range fields {
@@ -182,6 +185,34 @@ func dataFor(e *sabir.Error, class, action, node string) any {
 		list[i] = violation{Type: f.Rule, Field: f.Path, Message: f.Message, Actual: f.Value, NodeID: node, Action: action}
 	}
 	return list
+}
+
+// unread adds to a violation which field an input could not be read at, and of which kind it must be, where the error says so.
+func unread(err error, v violation) violation {
+	bad, ok := errors.AsType[*codec.Error](err)
+	if !ok {
+		return v
+	}
+	if v.Field = fieldAt(bad.Pointer); bad.Want != "" {
+		v.Type = bad.Want
+	}
+	return v
+}
+
+// fieldAt is the field at a JSON Pointer as Moleculer's validator writes it: "items[2].price" for "/items/2/price". What is a number is taken for the place in a list.
+func fieldAt(pointer string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		switch _, err := strconv.ParseUint(part, 10, 32); {
+		case err == nil:
+			b.WriteString("[" + part + "]")
+			continue
+		case b.Len() > 0:
+			b.WriteByte('.')
+		}
+		b.WriteString(strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
+	}
+	return b.String()
 }
 
 // append appends the error, without data that has no JSON.

@@ -66,7 +66,7 @@ func TestManyServicesAreKnownOnBothSides(t *testing.T) {
 	if err := n.WaitFor(t.Context(), "node0", "node299"); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := js.call("go299.act9", order{"tea"}); err != nil || string(out.Result) != "2999" {
+	if out, err := js.call("go299.act9", order{Item: "tea"}); err != nil || string(out.Result) != "2999" {
 		t.Errorf("%s, %v", out.Result, err)
 	}
 	if out, err := sabir.Call[int](t.Context(), n, "node299.act9", map[string]int{"a": 1}); err != nil || out != 2999 {

@@ -55,7 +55,7 @@ func TestNodesMeetOverTCPWithoutABroker(t *testing.T) {
 			if err := n.WaitFor(t.Context(), "v2.js", "listener"); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := js.call("v3.orders.create", order{"tea"}); err != nil || string(out.Result) != `"order of tea"` {
+			if out, err := js.call("v3.orders.create", order{Item: "tea"}); err != nil || string(out.Result) != `"order of tea"` {
 				t.Errorf("%s, %v", out.Result, err)
 			}
 			if sum, err := sabir.Call[int](t.Context(), n, "js.add", map[string]int{"a": 2, "b": 3}); err != nil || sum != 5 {
