@@ -31,7 +31,10 @@ type Options struct {
 // must not share one at the same time. An error is the writer's, or reports an invalid package name, or each field that has another number
 // than the lock says.
 func Write(w io.Writer, a api.API, o Options) error {
-	a.Actions, o.Package = inPackage(a.Actions, o.Package)
+	all := len(a.Actions)
+	if a.Actions, o.Package = inPackage(a.Actions, o.Package); len(a.Actions) < all {
+		a.Types = reached(a)
+	}
 	o.Package = cmp.Or(o.Package, strings.Join(mapped(protoname.Words(a.Title), strings.ToLower), "_"), "api")
 	if !packageName.MatchString(o.Package) {
 		return fmt.Errorf("protofile: %q is no package name; want identifiers with dots between them", o.Package)
@@ -79,6 +82,29 @@ func inPackage(actions []api.Action, pkg string) ([]api.Action, string) {
 		return actions, m.Package
 	}
 	return actions, pkg
+}
+
+// reached returns the types of the inputs and outputs of the actions, with those within them.
+func reached(a api.API) map[string]*schema.Schema {
+	types := map[string]*schema.Schema{}
+	var add func(s *schema.Schema)
+	add = func(s *schema.Schema) {
+		if s == nil {
+			return
+		}
+		for one := range s.All() {
+			name, named := typeName(one.Ref)
+			if t := a.Types[name]; named && t != nil && types[name] == nil {
+				types[name] = t
+				add(t)
+			}
+		}
+	}
+	for i := range a.Actions {
+		add(a.Actions[i].In)
+		add(a.Actions[i].Out)
+	}
+	return types
 }
 
 // serviceName is the name of an action's service: that under which package rpc serves it, where the file is of its package.

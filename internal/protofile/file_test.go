@@ -207,6 +207,25 @@ func TestActionsAreRPCs(t *testing.T) {
 }
 
 // Compilers look a name up among the methods of the service first.
+func TestAFileOfOnePackageHasTheMessagesThatItsServicesReach(t *testing.T) {
+	a := shop(t)
+	for i := range a.Actions {
+		pkg := "other.v1.Others/"
+		if a.Actions[i].Service == "catalog" {
+			pkg = "catalog.v1.Catalog/"
+		}
+		a.Actions[i].RPC = "/" + pkg + "Method" + strconv.Itoa(i)
+	}
+	file := compiled(t, write(t, a, protofile.Options{Package: "catalog.v1"}))
+	var got []string
+	for i := range file.Messages().Len() {
+		got = append(got, string(file.Messages().Get(i).Name()))
+	}
+	if want := []string{"CatalogTreeInput", "Category", "CategorySize"}; !slices.Equal(got, want) {
+		t.Errorf("the file has the messages %q, want %q", got, want)
+	}
+}
+
 func TestAMessageMayHaveTheNameOfAMethod(t *testing.T) {
 	get := &schema.Schema{Type: schema.Types{"object"}, Properties: schema.Properties{{Name: "id", Schema: &schema.Schema{Type: schema.Types{"string"}}}}}
 	a := api.API{Types: map[string]*schema.Schema{"Get": get}, Actions: []api.Action{
