@@ -54,13 +54,22 @@ func (m *Mesh) AddLink(conn net.Conn, with wire.Peer) {
 	if draining {
 		l.GoAway() // the peer may have sent calls since the handshake: it sends no more, and Drain waits for these
 	}
-	level := slog.LevelInfo
-	if !first || sparse || info.ClientOnly || m.config.ClientOnly { // command lines come and go with each command
+	level := m.levelOf(info, sparse)
+	if !first {
 		level = slog.LevelDebug
 	}
 	m.log.Log(context.Background(), level, "linked", "node", m.config.Node, "peer", p.ID, "address", info.Addr)
 	m.sendCatalog(l)
 	wake(m.update) // its catalog may have come before
+}
+
+// levelOf is the level of what is logged of the coming and going of a peer: command lines come and go with each command, and links of a sparse
+// cluster with each call.
+func (m *Mesh) levelOf(peer Info, sparse bool) slog.Level {
+	if sparse || peer.ClientOnly || m.config.ClientOnly {
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
 }
 
 // findPeer finds or makes the peer of that name. The caller holds mu.
@@ -145,9 +154,9 @@ func (m *Mesh) removeLink(l *wire.Link, err error) {
 // then the link is none of its peer's any more.
 func (m *Mesh) GoAway(l *wire.Link) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	p := m.peers[l.Peer().Node]
 	if p == nil || !slices.Contains(p.Links(), l) {
+		m.mu.Unlock()
 		return
 	}
 	p.leaving = true
@@ -155,6 +164,9 @@ func (m *Mesh) GoAway(l *wire.Link) {
 	wake(m.peersChanged)
 	wake(m.peerLeft)
 	m.forget(p)
+	level := m.levelOf(p.info, m.sparse)
+	m.mu.Unlock()
+	m.log.Log(context.Background(), level, "peer leaves", "node", m.config.Node, "peer", p.ID)
 }
 
 // linkRefused is called when a call found that the link takes no new ones. The peer's GoAway comes in a moment; without
