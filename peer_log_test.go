@@ -15,8 +15,8 @@ import (
 type peerLines chan string
 
 func (peerLines) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
-func (h peerLines) WithAttrs([]slog.Attr) slog.Handler              { return h }
-func (h peerLines) WithGroup(string) slog.Handler                   { return h }
+func (h peerLines) WithAttrs([]slog.Attr) slog.Handler             { return h }
+func (h peerLines) WithGroup(string) slog.Handler                  { return h }
 func (h peerLines) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == "peer" {
