@@ -31,7 +31,7 @@ type Measured struct {
 	Started          time.Duration // until all knew all, with a second in which all start
 	Processor        float64       // part of a core while nobody calls
 	Sent             float64       // bytes per second while nobody calls
-	Known            time.Duration // a service more, known to all
+	Known            time.Duration // until all know a new service
 	Calls, Failed    int           // made while a tenth of the nodes was restarted
 	Restart          time.Duration // until all knew all again
 }

@@ -20,7 +20,7 @@ func TestALargeClusterIsCheapAndKnowsOfChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("| %d | %d, at most %d | %d | %.1f MB | %.2f %% of one | %.1f kB/s | %v | %v | %d, %d failed |", *largest, m.Links, m.MostLinks, m.Goroutines, float64(m.Memory)/1e6, 100*m.Processor,
+		t.Logf("| %d | %d, at most %d | %d | %.1f MB | %.2f %% of a core | %.1f kB/s | %v | %v | %d, %d failed |", *largest, m.Links, m.MostLinks, m.Goroutines, float64(m.Memory)/1e6, 100*m.Processor,
 			m.Sent/1e3, m.Known.Round(10*time.Millisecond), m.Restart.Round(100*time.Millisecond), m.Calls, m.Failed)
 		if m.Links > 40 || m.Memory > 30e6 || m.Sent > 20e3 || m.Known > 3*time.Second || m.Failed > 0 || m.Calls == 0 {
 			t.Errorf("%+v", m)

@@ -51,7 +51,7 @@ func Command() *cobra.Command {
 }
 
 func (s *settings) run(ctx context.Context, out io.Writer) error {
-	fmt.Fprintln(out, "| nodes | links of a node | goroutines | heap and stacks | idle: processor | idle: bytes sent | a service more, known to all | a node restarts, known to all |")
+	fmt.Fprintln(out, "| nodes | links of a node | goroutines | heap and stacks | idle: processor | idle: bytes sent | all know a new service after | all know a restarted node after |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|")
 	for _, size := range s.nodes {
 		row, err := s.measure(ctx, size)
@@ -108,7 +108,7 @@ func (s *settings) measure(ctx context.Context, size int) (row string, err error
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("| %d | %d | %.0f | %.1f MB | %.2f %% of one | %.1f kB/s | %v | %v |", size, links/size, each(last.goroutines-before.goroutines),
+	return fmt.Sprintf("| %d | %d | %.0f | %.1f MB | %.2f %% of a core | %.1f kB/s | %v | %v |", size, links/size, each(last.goroutines-before.goroutines),
 		each(last.memory-before.memory)/1e6, 100*each(int64(last.processor-first.processor))/float64(idle), each(last.sent-first.sent)/1e3/idle.Seconds(),
 		added.Round(time.Millisecond), restarted.Round(time.Millisecond)), nil
 }
