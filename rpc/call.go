@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/internal/protocol"
+	"github.com/sabir-go/sabir/internal/trailersonly"
 )
 
 // call is a request for an action, in the context of its handler.
@@ -23,7 +24,7 @@ type call struct {
 	grpc    bool        // gRPC or gRPC-Web, otherwise Connect
 	http1   bool
 	answer  answer
-	only    *trailersOnly // that the answer is written to; nil where it is not
+	only    *trailersonly.Writer // that the answer is written to; nil where it is not
 }
 
 type callKey struct{}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/trailersonly"
 	"github.com/sabir-go/sabir/web"
 )
 
@@ -74,7 +75,8 @@ type health struct {
 	stopped chan struct{} // closed when the server stops
 }
 
-func (h *health) mount(at web.Site) (http.Handler, error) {
+func (d *dispatcher) mountHealth(at web.Site) (http.Handler, error) {
+	h := &d.health
 	h.node = at.Node
 	options := connect.WithHandlerOptions(
 		connect.WithReadMaxBytes(4<<10),
@@ -83,16 +85,28 @@ func (h *health) mount(at web.Site) (http.Handler, error) {
 			*message.(*dynamicpb.Message) = *dynamicpb.NewMessage(healthRequest)
 			return nil
 		}))
-	mux := http.NewServeMux()
-	mux.Handle("/"+healthName+"/Check", connect.NewUnaryHandler("/"+healthName+"/Check", h.check, options))
-	mux.Handle("/"+healthName+"/Watch", withoutDeadlines(connect.NewServerStreamHandler("/"+healthName+"/Watch", h.watch, options)))
-	return public{mux}, nil
+	return public{d.methods(healthName, map[string]http.Handler{
+		"Check": connect.NewUnaryHandler("/"+healthName+"/Check", h.check, options),
+		"Watch": withoutDeadlines(connect.NewServerStreamHandler("/"+healthName+"/Watch", h.watch, options)),
+	})}, nil
 }
 
 // public is a handler that runs before the authentication of the server.
 type public struct{ http.Handler }
 
 func (public) Public() bool { return true }
+
+// methods serves those of a service that is no node's. Others are answered as those that nobody has.
+func (d *dispatcher) methods(service string, methods map[string]http.Handler) http.Handler {
+	return trailersonly.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := methods[strings.TrimPrefix(r.URL.Path, "/"+service+"/")]
+		if h == nil {
+			d.Refuse(w, r, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrActionNotFound.Name, "there is no method %.200q here", r.URL.Path))
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
+}
 
 // withoutDeadlines serves what goes on for as long as its caller likes.
 func withoutDeadlines(h http.Handler) http.Handler {

@@ -14,10 +14,12 @@ func (d *dispatcher) reflection() map[string]http.Handler {
 	_, v1 := grpcreflect.NewHandlerV1(r)
 	_, v1alpha := grpcreflect.NewHandlerV1Alpha(r)
 	return map[string]http.Handler{
-		"/" + grpcreflect.ReflectV1ServiceName:      withoutDeadlines(v1),
-		"/" + grpcreflect.ReflectV1AlphaServiceName: withoutDeadlines(v1alpha),
+		"/" + grpcreflect.ReflectV1ServiceName:      d.methods(grpcreflect.ReflectV1ServiceName, map[string]http.Handler{reflectMethod: withoutDeadlines(v1)}),
+		"/" + grpcreflect.ReflectV1AlphaServiceName: d.methods(grpcreflect.ReflectV1AlphaServiceName, map[string]http.Handler{reflectMethod: withoutDeadlines(v1alpha)}),
 	}
 }
+
+const reflectMethod = "ServerReflectionInfo"
 
 // named lists the services.
 type named struct{ *dispatcher }

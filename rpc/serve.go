@@ -17,6 +17,7 @@ import (
 	"github.com/sabir-go/sabir/internal/grpcweb"
 	"github.com/sabir-go/sabir/internal/protocol"
 	"github.com/sabir-go/sabir/internal/protojson"
+	"github.com/sabir-go/sabir/internal/trailersonly"
 	"github.com/sabir-go/sabir/web"
 )
 
@@ -57,7 +58,7 @@ func newDispatcher() *dispatcher {
 
 // mounts are the services of gRPC itself.
 func (d *dispatcher) mounts() []gateway.HTTPOption {
-	options := []gateway.HTTPOption{web.Mounted("/"+healthName, d.health.mount)}
+	options := []gateway.HTTPOption{web.Mounted("/"+healthName, d.mountHealth)}
 	for path, h := range d.reflection() {
 		options = append(options, web.Mount(path, h))
 	}
@@ -86,11 +87,8 @@ func (d *dispatcher) Refuse(w http.ResponseWriter, r *http.Request, why *sabir.E
 
 // fail answers a call that was not begun.
 func (d *dispatcher) fail(w http.ResponseWriter, r *http.Request, why *connect.Error) {
-	if canBeTrailersOnly(r) {
-		only := &trailersOnly{ResponseWriter: w}
-		defer only.end()
-		w = only
-	}
+	w, end := trailersonly.Wrap(w, r)
+	defer end()
 	d.errors.Write(w, r, why) // an error means that the caller is gone
 }
 
@@ -103,12 +101,6 @@ func (w notFound) WriteHeader(status int) {
 		status = http.StatusNotFound
 	}
 	w.ResponseWriter.WriteHeader(status)
-}
-
-// canBeTrailersOnly reports whether a request is of gRPC itself, whose clients read an error in the headers. Others read the body.
-func canBeTrailersOnly(r *http.Request) bool {
-	kind := r.Header.Get("Content-Type")
-	return r.ProtoMajor == 2 && isGRPC(kind) && !strings.HasPrefix(kind, "application/grpc-web")
 }
 
 // Speaks implements [protocol.Protocol].
@@ -178,12 +170,9 @@ func (d *dispatcher) Serve(w http.ResponseWriter, r *http.Request, c *protocol.C
 			return
 		}
 	}
-	var only *trailersOnly
-	if canBeTrailersOnly(r) {
-		only = &trailersOnly{ResponseWriter: w}
-		defer only.end()
-		w = only
-	}
+	w, sent := trailersonly.Wrap(w, r)
+	defer sent()
+	only, _ := w.(*trailersonly.Writer)
 	own := &call{only: only, Call: c, control: http.NewResponseController(w), format: protobuf.Codec, grpc: isGRPC(r.Header.Get("Content-Type")), http1: r.ProtoMajor == 1}
 	if isJSON(r) {
 		own.format = protojson.Codec

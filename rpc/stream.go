@@ -87,8 +87,8 @@ func (i streamInterceptor) WrapStreamingHandler(connect.StreamingHandlerFunc) co
 		header, trailer := c.answer.close()
 		merge(conn.ResponseHeader(), header)
 		merge(conn.ResponseTrailer(), trailer)
-		if c.only != nil {
-			c.only.apart = len(header) > 0
+		if c.only != nil && len(header) > 0 {
+			c.only.KeepApart()
 		}
 		if err == errGone {
 			return toConnect(errGone)

@@ -21,14 +21,21 @@ func TestAnErrorBeforeTheFirstMessageOfGRPCIsInTheOnlyHeaders(t *testing.T) {
 		headers map[string]string
 		status  string
 	}{
-		"an action's error":          {"/test.v1.Calc/Busy", make([]byte, 5), nil, "14"},
-		"that of a compressed call":  {"/test.v1.Calc/Busy", make([]byte, 5), map[string]string{"Grpc-Encoding": "gzip"}, "14"},
-		"that of a long call":        {"/test.v1.Calc/Sign-up", framed(t, text{strings.Repeat("x", 20<<10)}), nil, "12"},
-		"a message that is too long": {"/test.v1.Calc/Echo", framed(t, text{strings.Repeat("x", 80<<10)}), nil, "8"},
-		"no such method":             {"/test.v1.Calc/None", make([]byte, 5), nil, "12"},
-		"an unknown compression":     {"/test.v1.Calc/Echo", make([]byte, 5), map[string]string{"Grpc-Encoding": "zstd"}, "12"},
-		"a stream's error":           {"/test.v1.Calc/Total", []byte{0, 0, 0, 0, 1, 0xff}, nil, "13"},
-		"no key":                     {guarded, make([]byte, 5), nil, "16"},
+		"an action's error":               {"/test.v1.Calc/Busy", make([]byte, 5), nil, "14"},
+		"that of a compressed call":       {"/test.v1.Calc/Busy", make([]byte, 5), map[string]string{"Grpc-Encoding": "gzip"}, "14"},
+		"that of a long call":             {"/test.v1.Calc/Sign-up", framed(t, text{strings.Repeat("x", 20<<10)}), nil, "12"},
+		"a message that is too long":      {"/test.v1.Calc/Echo", framed(t, text{strings.Repeat("x", 80<<10)}), nil, "8"},
+		"no such method":                  {"/test.v1.Calc/None", make([]byte, 5), nil, "12"},
+		"an unknown compression":          {"/test.v1.Calc/Echo", make([]byte, 5), map[string]string{"Grpc-Encoding": "zstd"}, "12"},
+		"a stream's error":                {"/test.v1.Calc/Total", []byte{0, 0, 0, 0, 1, 0xff}, nil, "13"},
+		"no such service":                 {"/nobody.v1.None/Get", make([]byte, 5), nil, "12"},
+		"an unknown service's health":     {"/grpc.health.v1.Health/Check", framed(t, text{"nobody"}), nil, "5"},
+		"an unreadable Watch":             {"/grpc.health.v1.Health/Watch", []byte{0, 0, 0, 0, 1, 0xff}, nil, "3"},
+		"an unknown method of health":     {"/grpc.health.v1.Health/List", make([]byte, 5), nil, "12"},
+		"unreadable reflection":           {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", []byte{0, 0, 0, 0, 1, 0xff}, nil, "3"},
+		"unreadable old reflection":       {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", []byte{0, 0, 0, 0, 1, 0xff}, nil, "3"},
+		"an unknown method of reflection": {"/grpc.reflection.v1.ServerReflection/None", make([]byte, 5), nil, "12"},
+		"no key":                          {guarded, make([]byte, 5), nil, "16"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			to := url + test.path

@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/grpcweb"
 	"github.com/sabir-go/sabir/internal/httpstrict"
+	"github.com/sabir-go/sabir/internal/trailersonly"
 )
 
 const (
@@ -147,6 +148,8 @@ func (t *tripleServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w, r, end := grpcweb.WithoutText(w, r, errNoBase64)
 	defer end()
+	w, sent := trailersonly.Wrap(w, r)
+	defer sent()
 	c := &tripleCall{server: t, w: w, r: r, control: http.NewResponseController(w), form: formOf(r)}
 	serve, refuse := c.serveJSON, c.refuseJSON
 	switch {

@@ -33,6 +33,7 @@ func http2Client(t *testing.T) *http.Client {
 type tripled struct {
 	header, trailer http.Header
 	messages        [][]byte
+	only            bool // the status is in the only block of headers
 }
 
 // grpc sends a request of gRPC with a body, and reads the answer.
@@ -57,6 +58,9 @@ func grpc(t *testing.T, client *http.Client, address, path string, header map[st
 		t.Fatal(err)
 	}
 	answer := &tripled{header: response.Header, trailer: response.Trailer}
+	if answer.only = response.Header.Get("Grpc-Status") != ""; answer.only && len(response.Trailer) == 0 {
+		answer.trailer = response.Header
+	}
 	for len(data) >= 5 {
 		size := binary.BigEndian.Uint32(data[1:])
 		answer.messages = append(answer.messages, data[5:5+size])
@@ -121,6 +125,20 @@ func TestAnErrorForDubboForGoIsAStatus(t *testing.T) {
 	answer := grpc(t, http2Client(t), address, "/com.shop.OrderService/fail", map[string]string{"content-type": "application/grpc+hessian2"}, strings.NewReader(message(wrap(t, []string{"java.lang.String"}, "state"))))
 	if len(answer.messages) != 0 || answer.header.Get("Tri-Exception-Code") != "" || answer.trailer.Get("Grpc-Status") != "9" || answer.trailer.Get("Grpc-Message") == "" {
 		t.Errorf("got %v, %q, %v", answer.header, answer.messages, answer.trailer)
+	}
+}
+
+// Clients of gRPC that try again by a policy of their own do so only where the error is in the only block of headers.
+func TestAnErrorOfTripleBeforeTheFirstMessageIsInTheOnlyHeaders(t *testing.T) {
+	_, address := tripling(t)
+	client := http2Client(t)
+	for path, body := range map[string]string{"/com.shop.Elsewhere/ping": message(""), "/com.shop.OrderService/none": message(wrap(t, nil)), "/com.shop.OrderService/ping": "x"} {
+		if a := grpc(t, client, address, path, nil, strings.NewReader(body)); !a.only || a.trailer.Get("Grpc-Message") == "" || len(a.messages) != 0 {
+			t.Errorf("%s: headers %v, trailers %v", path, a.header, a.trailer)
+		}
+	}
+	if a := grpc(t, client, address, "/com.shop.OrderService/ping", nil, strings.NewReader(message(wrap(t, nil)))); a.only || a.trailer.Get("Grpc-Status") != "0" || len(a.messages) != 1 {
+		t.Errorf("an answer: headers %v, trailers %v", a.header, a.trailer)
 	}
 }
 

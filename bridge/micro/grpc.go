@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/trailersonly"
 )
 
 // go-micro's gRPC client and server are gRPC (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md) with JSON and bytes beside
@@ -65,6 +66,8 @@ func parseGRPCPath(path string) (service, endpoint string) {
 
 // serveGRPC answers a call of go-micro's gRPC client.
 func (b *bridge) serveGRPC(w http.ResponseWriter, r *http.Request) {
+	w, end := trailersonly.Wrap(w, r)
+	defer end()
 	h := w.Header()
 	h.Set("Content-Type", r.Header.Get("Content-Type"))
 	out, err := b.callGRPC(w, r)

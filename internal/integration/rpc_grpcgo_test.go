@@ -21,8 +21,12 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/bridge/dubbo"
+	"github.com/sabir-go/sabir/bridge/micro"
 	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/rpc"
+	"github.com/sabir-go/sabir/sabirtest"
 	_ "github.com/sabir-go/sabir/web"
 )
 
@@ -281,6 +285,8 @@ func TestANodeThatStopsAnswersWhatGRPCGoHasInFlight(t *testing.T) {
 	}
 }
 
+const retryPolicy = `{"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":5,"initialBackoff":"0.001s","maxBackoff":"0.01s","backoffMultiplier":1,"retryableStatusCodes":["UNAVAILABLE"]}}]}`
+
 // A policy tries a call again only where the error came without headers before it.
 func TestGRPCGoTriesACallAgainByItsPolicy(t *testing.T) {
 	var tries atomic.Int64
@@ -303,8 +309,7 @@ func TestGRPCGoTriesACallAgainByItsPolicy(t *testing.T) {
 		return stream.Send(in)
 	}, sabir.ServerStream())
 	_, node := dialCounter(t, s)
-	const policy = `{"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":5,"initialBackoff":"0.001s","maxBackoff":"0.01s","backoffMultiplier":1,"retryableStatusCodes":["UNAVAILABLE"]}}]}`
-	connection, err := grpc.NewClient("passthrough:///"+node.HTTPAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultServiceConfig(policy))
+	connection, err := grpc.NewClient("passthrough:///"+node.HTTPAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultServiceConfig(retryPolicy))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,5 +328,36 @@ func TestGRPCGoTriesACallAgainByItsPolicy(t *testing.T) {
 	}
 	if err := stream.RecvMsg(&got); err != nil || got.Value != 8 || tries.Load() != 3 {
 		t.Errorf("a stream: %v, %v after %d tries", got, err, tries.Load())
+	}
+}
+
+func TestGRPCGoTriesCallsOfTheBridgesAgainByItsPolicy(t *testing.T) {
+	for name, path := range map[string]string{"dubbo": "/com.shop.Flaky/get", "micro": "/flaky.Flaky/Get"} {
+		var tries atomic.Int64
+		s := sabir.NewService("flaky")
+		sabir.Handle(s, "get", func(_ context.Context, in number) (number, error) {
+			if tries.Add(1) < 3 {
+				return number{}, sabir.NewError(sabir.CodeUnavailable, "Flaky", "not yet").AsRetryable()
+			}
+			return in, nil
+		})
+		address, err := brokers.FreeAddress("tcp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		bridge := dubbo.Bridge(dubbo.Serve("tri://"+address, dubbo.Interface("com.shop.Flaky", "flaky", dubbo.Protobuf())))
+		if name == "micro" {
+			bridge = micro.Bridge(micro.Listen(address), micro.Expose("flaky.*"))
+		}
+		sabirtest.Start(t, sabir.Serve(s), bridge)
+		connection, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultServiceConfig(retryPolicy))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer connection.Close()
+		var got number
+		if err := connection.Invoke(t.Context(), path, &number{7}, &got, grpc.ForceCodec(plain{})); err != nil || got.Value != 7 || tries.Load() != 3 {
+			t.Errorf("%s: %v, %v after %d tries", name, got, err, tries.Load())
+		}
 	}
 }
