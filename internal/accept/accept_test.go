@@ -52,6 +52,37 @@ func TestFailuresAreLoggedOnceASecondForEachCause(t *testing.T) {
 	})
 }
 
+func TestOneLineSaysThatConnectionsAreAcceptedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		f := NewFailures(slog.New(slog.NewTextHandler(&log, nil)), "127.0.0.1:7700", "nodes")
+		const again = "level=INFO msg=\"connections are accepted again\""
+		lines := func() int { time.Sleep(2 * time.Second); synctest.Wait(); return strings.Count(log.String(), again) }
+		f.Accepted()
+		if got := lines(); got != 0 {
+			t.Errorf("%d lines although Accept never failed", got)
+		}
+		for round := 1; round <= 2; round++ {
+			for range 50 { // a connection ends now and then, and the next one takes its place
+				f.Pause(acceptError(syscall.EMFILE), nil)
+				f.Accepted()
+			}
+			f.Pause(acceptError(syscall.EMFILE), nil)
+			if got := lines(); got != round-1 {
+				t.Errorf("%d lines while Accept fails, want %d", got, round-1)
+			}
+			f.Accepted()
+			f.Accepted()
+			if got := lines(); got != round {
+				t.Errorf("%d lines when Accept succeeds, want %d:\n%s", got, round, log.String())
+			}
+		}
+		if got := strings.Count(log.String(), again+" failed=51 address=127.0.0.1:7700 from=nodes"); got != 2 {
+			t.Errorf("%d lines with the number of failures, want 2:\n%s", got, log.String())
+		}
+	})
+}
+
 func TestThePauseGrowsToASecondAndEndsWhenItShould(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := NewFailures(slog.New(slog.DiscardHandler), "", "nodes")

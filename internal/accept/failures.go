@@ -12,7 +12,9 @@ type Failures struct {
 	log             *slog.Logger
 	address, others string
 	wait            time.Duration
-	causes          []cause // those there were
+	causes          []cause     // those there were
+	failed          int         // since connections were last accepted for a while
+	again           *time.Timer // logs that they are, unless Accept fails before; nil while it fails, and before it ever did
 }
 
 type cause struct {
@@ -24,7 +26,8 @@ type cause struct {
 const (
 	firstWait = time.Millisecond
 	lastWait  = time.Second
-	// interval is the time between two lines of one cause. Whoever reaches the port can cause them.
+	// interval is the time between two lines of one cause, and the time without a failure after which connections are accepted
+	// again. Whoever reaches the port can cause the lines.
 	interval = time.Second
 )
 
@@ -36,6 +39,11 @@ func NewFailures(log *slog.Logger, address, others string) *Failures {
 // Pause counts a failure of Accept, logs it unless one of the same cause was logged within a second, and waits, from one time to the next
 // longer, up to a second. It returns when done is closed.
 func (f *Failures) Pause(err error, done <-chan struct{}) {
+	if f.again != nil && !f.again.Stop() {
+		f.failed = 0 // the line was logged, and this is the next time
+	}
+	f.again = nil
+	f.failed++
 	f.wait = min(max(firstWait, 2*f.wait), lastWait)
 	c := f.cause(numberOf(err))
 	c.count++
@@ -49,8 +57,18 @@ func (f *Failures) Pause(err error, done <-chan struct{}) {
 	}
 }
 
-// Accepted notes that Accept succeeded.
-func (f *Failures) Accepted() { f.wait = 0 }
+// Accepted notes that Accept succeeded. Where it had failed, and does not fail again within a second, one line says that it is over: at a
+// bound of open files each connection that ends lets one in, and the next one fails.
+func (f *Failures) Accepted() {
+	f.wait = 0
+	if f.failed == 0 || f.again != nil {
+		return
+	}
+	failed := f.failed
+	f.again = time.AfterFunc(interval, func() {
+		f.log.Info("connections are accepted again", "failed", failed, "address", f.address, "from", f.others)
+	})
+}
 
 func (f *Failures) cause(number syscall.Errno) *cause {
 	for i := range f.causes {
