@@ -20,22 +20,44 @@ import (
 type Authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
+	above       *Authority // nil for a root
 }
 
-// NewAuthority makes an authority with a key of its own.
+// NewAuthority makes an authority with a key of its own, which ends in an hour.
 func NewAuthority(t testing.TB, name string) *Authority {
+	t.Helper()
+	return NewAuthorityFor(t, name, time.Hour)
+}
+
+// NewAuthorityFor is NewAuthority for one that ends when the duration is over.
+func NewAuthorityFor(t testing.TB, name string, ends time.Duration) *Authority {
+	t.Helper()
+	return newAuthority(t, nil, name, ends)
+}
+
+// Below makes an authority that this one answers for.
+func (a *Authority) Below(t testing.TB, name string, ends time.Duration) *Authority {
+	t.Helper()
+	return newAuthority(t, a, name, ends)
+}
+
+func newAuthority(t testing.TB, above *Authority, name string, ends time.Duration) *Authority {
 	t.Helper()
 	key := newKey(t)
 	template := &x509.Certificate{
 		SerialNumber:          newSerial(t),
 		Subject:               pkix.Name{CommonName: name},
 		NotBefore:             time.Now().Add(-time.Hour),
-		NotAfter:              time.Now().Add(time.Hour),
+		NotAfter:              time.Now().Add(ends),
 		IsCA:                  true,
 		BasicConstraintsValid: true,
 		KeyUsage:              x509.KeyUsageCertSign,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	parent, signer := template, key
+	if above != nil {
+		parent, signer = above.certificate, above.key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +65,7 @@ func NewAuthority(t testing.TB, name string) *Authority {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Authority{certificate, key}
+	return &Authority{certificate, key, above}
 }
 
 // Files are the paths of a certificate, its key and the authority's certificate, all in PEM form.
@@ -71,12 +93,18 @@ func (f Files) Client(t testing.TB) *tls.Config {
 // of what Issue wrote there before. Each file is replaced by a rename, the certificate's last.
 func (a *Authority) Issue(t testing.TB, dir string, names ...string) Files {
 	t.Helper()
+	return a.IssueFor(t, dir, time.Hour, names...)
+}
+
+// IssueFor is Issue for a certificate that ends when the duration is over. Its file has those of the authorities between it and the root too.
+func (a *Authority) IssueFor(t testing.TB, dir string, ends time.Duration, names ...string) Files {
+	t.Helper()
 	key := newKey(t)
 	template := &x509.Certificate{
 		SerialNumber: newSerial(t),
 		Subject:      pkix.Name{CommonName: names[0]},
 		NotBefore:    time.Now().Add(-time.Hour),
-		NotAfter:     time.Now().Add(time.Hour),
+		NotAfter:     time.Now().Add(ends),
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
@@ -96,15 +124,22 @@ func (a *Authority) Issue(t testing.TB, dir string, names ...string) Files {
 		t.Fatal(err)
 	}
 	files := Files{filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "ca.pem")}
-	replace(t, files.CA, "CERTIFICATE", a.certificate.Raw)
+	chain, root := [][]byte{der}, a
+	for ; root.above != nil; root = root.above {
+		chain = append(chain, root.certificate.Raw)
+	}
+	replace(t, files.CA, "CERTIFICATE", root.certificate.Raw)
 	replace(t, files.Key, "PRIVATE KEY", keyDER)
-	replace(t, files.Cert, "CERTIFICATE", der)
+	replace(t, files.Cert, "CERTIFICATE", chain...)
 	return files
 }
 
-func replace(t testing.TB, path, kind string, der []byte) {
+func replace(t testing.TB, path, kind string, list ...[]byte) {
 	t.Helper()
-	text := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+	var text []byte
+	for _, der := range list {
+		text = append(text, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})...)
+	}
 	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
 		t.Fatal(err)
 	}

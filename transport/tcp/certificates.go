@@ -10,6 +10,7 @@ import (
 	"os"
 	"sync"
 	"time"
+	"weak"
 )
 
 // checkEvery is the interval at which handshakes check whether a file has changed.
@@ -23,8 +24,8 @@ const checkEvery = time.Second
 // against the authorities of the system. A program that only dials may leave out certFile and keyFile, both.
 //
 // A file that cannot be used is an error here. Later, when it replaces one that could, the old contents stay in use and
-// slog.Default logs why, once for each change. It also logs, at handshakes, that the certificate has less than a sixth of its time left, once a
-// day, and that it has expired, once an hour. Files are best replaced by a rename, the key's before the certificate's.
+// slog.Default logs why, once for each change. It also logs, at handshakes and once an hour, that the certificate, an authority in its chain or the last of
+// caFile has less than a sixth of its time left, 90 days at most, once a day, and that it has expired, once an hour. Files are best replaced by a rename, the key's before the certificate's.
 func Certificates(certFile, keyFile, caFile string) (*tls.Config, error) {
 	files := &certificateFiles{paths: [3]string{certFile, keyFile, caFile}, now: time.Now, report: func(err error) {
 		slog.Default().Error("TLS certificates not reloaded; those from before stay in use", "error", err)
@@ -50,8 +51,10 @@ type certificateFiles struct {
 
 // material holds the parsed contents of the files at one moment.
 type material struct {
-	certificate *tls.Certificate // nil for none
-	authorities *x509.CertPool   // nil for those of the system
+	certificate *tls.Certificate    // nil for none
+	authorities *x509.CertPool      // nil for those of the system
+	listed      []*x509.Certificate // the authorities one by one
+	endings     []ending
 	server      *tls.Config
 }
 
@@ -67,7 +70,8 @@ func (f *certificateFiles) config() (*tls.Config, error) {
 	if f.current, err = load(f.paths); err != nil {
 		return nil, err
 	}
-	f.expiry.check(f.paths[0], f.current, f.checked)
+	f.expiry.check(f.current.endings, f.checked)
+	watch(weak.Make(f))
 	config := f.current.server.Clone()
 	// The server's side of each connection takes what is current as a whole, authorities for clients included.
 	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return f.latest().server, nil }
@@ -120,7 +124,7 @@ func (f *certificateFiles) latest() *material {
 		return f.current
 	}
 	f.checked = now
-	defer func() { f.expiry.check(f.paths[0], f.current, now) }()
+	defer func() { f.expiry.check(f.current.endings, now) }()
 	// Before the files are read: a change between the two is then seen by the next look.
 	seen, err := f.stat()
 	if err == nil && same(seen, f.seen) {
@@ -187,8 +191,10 @@ func load(paths [3]string) (*material, error) {
 		if !m.authorities.AppendCertsFromPEM(text) {
 			return nil, fmt.Errorf("TLS authorities: %s has no certificate in PEM form", paths[2])
 		}
+		m.listed = certificatesIn(text)
 		m.server.ClientCAs = m.authorities
 		m.server.ClientAuth = tls.RequireAndVerifyClientCert
 	}
+	m.endings = endings(paths, m)
 	return m, nil
 }

@@ -25,13 +25,17 @@ type followed struct {
 	log     strings.Builder
 }
 
-func follow(t *testing.T, files transporttest.Files) *followed {
+// follow follows the files by the test's clock, or by another one.
+func follow(t *testing.T, files transporttest.Files, clock ...func() time.Time) *followed {
 	t.Helper()
 	f := &followed{clock: time.Now()}
 	source := &certificateFiles{
 		paths:  [3]string{files.Cert, files.Key, files.CA},
 		now:    func() time.Time { return f.clock },
 		report: func(err error) { f.reports = append(f.reports, err.Error()) },
+	}
+	if len(clock) > 0 {
+		source.now = clock[0]
 	}
 	log := slog.New(slog.NewTextHandler(&f.log, nil))
 	source.expiry.log = func(level slog.Level, message string, arguments ...any) {
