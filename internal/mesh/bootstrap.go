@@ -264,14 +264,14 @@ func (m *Mesh) connect(ctx context.Context, addr string, purpose wire.Purpose) (
 
 // authenticate runs one side of the handshake, and returns the connection to go on with. From the moment at which this side admits a peer for a link until linked is
 // called, the connection counts in m.admitted: the peer may already send calls on it, so a node that stops must serve them or
-// send GoAway. To close the connection would fail them with LinkLost. The caller calls linked exactly once, when the link was
+// send GoAway. To close the connection would fail them with LinkLost. A link that this node makes while it stops does not count: AddLink sends GoAway. The caller calls linked exactly once, when the link was
 // made or is not to be made; after an error it must not.
 func (m *Mesh) authenticate(ctx context.Context, conn net.Conn, dialled bool, purpose wire.Purpose) (secured net.Conn, p wire.Peer, linked func(), err error) {
 	config, linked := m.wire, func() {}
 	config.NodeInfo = m.info.Load().encode()
 	config.Admit = func(p wire.Peer) error {
-		err := m.admit(p)
-		if err == nil && p.Purpose == wire.ForLink {
+		counted, err := m.admit(p, dialled)
+		if counted {
 			linked = m.admitted.Done
 		}
 		return err
@@ -292,24 +292,29 @@ func (m *Mesh) dialConn(ctx context.Context, addr string) (net.Conn, error) {
 	return transport.Dial(ctx, url, config)
 }
 
-// admit is called at the end of a handshake, and refuses the peer with an error.
-func (m *Mesh) admit(p wire.Peer) error {
+// admit is called at the end of a handshake, and refuses the peer with an error. It reports whether the connection counts in m.admitted.
+func (m *Mesh) admit(p wire.Peer, dialled bool) (counted bool, err error) {
 	info, err := parseInfo(p.NodeInfo)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := m.checkNamesake(p.Node, info); err != nil {
-		return err
+		return false, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.draining && p.Purpose != wire.ForPackets { // by which the others hear that it leaves
-		return fmt.Errorf("node %s is leaving", m.config.Node)
-	}
-	if p.Purpose == wire.ForLink {
+	switch {
+	case p.Purpose == wire.ForPackets: // by which the others hear that it leaves
+		return false, nil
+	case m.draining && p.Purpose == wire.ForLink && dialled && !m.ending: // for a call that this node makes until it has stopped
+		return false, nil
+	case m.draining:
+		return false, fmt.Errorf("node %s is leaving", m.config.Node)
+	case p.Purpose == wire.ForLink:
 		m.admitted.Add(1)
+		return true, nil
 	}
-	return nil
+	return false, nil
 }
 
 // checkNamesake refuses a node whose id another one has that is linked and alive: it answers a ping. A former run of the same node does not,

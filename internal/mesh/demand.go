@@ -111,7 +111,9 @@ func (m *Mesh) linkOnDemand(ctx context.Context, p *Peer) (*wire.Link, error) {
 		p.dialled = make(chan struct{})
 	}
 	dialled := p.dialled
-	m.maintain(p)
+	if m.maintain(p); p.redial == nil {
+		p.settle() // this node has stopped, or the peer leaves
+	}
 	m.mu.Unlock()
 	limit := time.NewTimer(onDemandLimit)
 	defer limit.Stop()
@@ -119,6 +121,7 @@ func (m *Mesh) linkOnDemand(ctx context.Context, p *Peer) (*wire.Link, error) {
 	case <-dialled:
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	case <-m.ctx.Done():
 	case <-limit.C:
 		m.dialFailed(p)
 		return nil, &wire.LostError{Node: p.ID, Err: fmt.Errorf("no link to it was made within %v", onDemandLimit)}

@@ -2,6 +2,7 @@ package mesh_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -121,6 +122,47 @@ func TestANodeOfALargeClusterKnowsAllWhenItHasStarted(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		c.calls()
+	})
+}
+
+// What a node does until it has stopped may need others. In a small cluster there are links to them.
+func TestANodeThatStopsStillCallsNodesAtRest(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		c := largeCluster(t, 20)
+		defer c.stop()
+		begun, handled := make(chan struct{}), make(chan error, 1)
+		var node *sabir.Node
+		calls := func(ctx context.Context) error {
+			var failed []error
+			for j := range 20 {
+				_, err := sabir.Call[int](ctx, node, fmt.Sprintf("own%d.add", j), 1)
+				failed = append(failed, err)
+			}
+			return errors.Join(failed...)
+		}
+		s := sabir.NewService("stopping", sabir.OnStop(calls))
+		sabir.Handle(s, "run", func(ctx context.Context, _ sabir.Empty) (sabir.Empty, error) {
+			close(begun)
+			time.Sleep(2 * time.Second)
+			return sabir.Empty{}, calls(ctx)
+		})
+		node = sabir.NewNode(sabir.NodeID("stopping"), sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)),
+			sabir.Join(c.address(20), cluster.FullMesh(3), cluster.Seeds(c.address(0))))
+		if err := node.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * restTime)
+		go func() {
+			_, err := sabir.Call[sabir.Empty](context.Background(), c.nodes[1], "stopping.run", sabir.Empty{})
+			handled <- err
+		}()
+		<-begun
+		if err := node.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-handled; err != nil {
+			t.Error(err)
+		}
 	})
 }
 

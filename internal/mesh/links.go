@@ -273,10 +273,10 @@ func (m *Mesh) nextDialAddr(p *Peer) string {
 }
 
 // dialAddr is the address to dial for another link to the peer, "" for none. Either side makes the first link; of the two
-// the one with the smaller name makes all others, so that not both do. The caller holds mu.
+// the one with the smaller name makes all others, so that not both do. A node that stops makes links only for its own calls. The caller holds mu.
 func (m *Mesh) dialAddr(p *Peer) string {
 	links := len(p.Links())
-	if m.draining || p.leaving || p.member.Addr == "" || p.member.ClientOnly || m.peers[p.ID] != p || !m.keeps(p) ||
+	if m.draining && p.dialled == nil || m.ending || p.leaving || p.member.Addr == "" || p.member.ClientOnly || m.peers[p.ID] != p || !m.keeps(p) ||
 		links >= m.config.Connections || links > 0 && m.config.Node > p.ID {
 		return ""
 	}

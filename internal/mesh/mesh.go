@@ -125,7 +125,6 @@ func (m *Mesh) Listen(ctx context.Context) error {
 	m.wire = m.config.wire(info.encode())
 	m.wire.Load = m.Load
 	m.wire.Refusals = m.forged
-	m.wire.Admit = m.admit
 	m.wire.Suspicion = m.host.Suspected
 	if err := errors.Join(membership.CheckPlace(&info.Place), m.wire.Validate()); err != nil {
 		m.Leave(ctx)
@@ -391,6 +390,7 @@ func (m *Mesh) Leave(ctx context.Context) error {
 	}
 	drains.Wait()
 	m.cancel()
+	m.packets.close()
 	m.closeLinks(nil)
 	m.running.Wait()
 	if m.hub != nil {

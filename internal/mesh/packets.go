@@ -29,8 +29,9 @@ const (
 type packetConns struct {
 	mesh *Mesh
 
-	mu    sync.Mutex
-	conns map[string]*packetConn // by node: the one that packets to it go over
+	mu     sync.Mutex
+	conns  map[string]*packetConn // by node: the one that packets to it go over
+	closed bool
 }
 
 // packetConn is a connection for packets, or one that is being made.
@@ -49,6 +50,9 @@ func (c *packetConns) send(to membership.Member, packet []byte) bool {
 	defer c.mu.Unlock()
 	p := c.conns[to.ID]
 	if p == nil {
+		if c.closed {
+			return false
+		}
 		if p = c.add(to.ID); p == nil {
 			return false
 		}
@@ -70,6 +74,13 @@ func (c *packetConns) add(node string) *packetConn {
 	p := &packetConn{node, make(chan []byte, maxWaitingPackets), make(chan struct{}, 1)}
 	c.conns[node] = p
 	return p
+}
+
+// close has no connection made any more. A probe of the membership library may be under way for some time after the end of membership.
+func (c *packetConns) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
 }
 
 func (c *packetConns) remove(p *packetConn) {

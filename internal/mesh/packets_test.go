@@ -5,6 +5,8 @@ import (
 	"io"
 	"net"
 	"testing"
+
+	"github.com/sabir-go/sabir/internal/membership"
 )
 
 func TestPacketsAreReadAsTheyWereWritten(t *testing.T) {
@@ -43,4 +45,13 @@ func FuzzReadPacket(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A probe that began before the end of membership may go on after it: what it starts then would outlive the node.
+func TestNoConnectionForPacketsIsMadeAfterTheEnd(t *testing.T) {
+	c := packetConns{mesh: &Mesh{}, conns: make(map[string]*packetConn)}
+	c.close()
+	if c.send(membership.Member{ID: "n", Addr: "mem://n"}, []byte("probe")) || len(c.conns) > 0 {
+		t.Error("a connection is made")
+	}
 }
