@@ -155,6 +155,21 @@ func TestFramesAgainstTheProtocolEndTheLink(t *testing.T) {
 	}
 }
 
+// A sender that is stopped within a long message may have queued parts of it, which go out after the cancel. Such a part was read as the first one of a
+// message, and the link ended with all its calls.
+func TestPartsThatComeAfterACancelAreIgnored(t *testing.T) {
+	n := newNode()
+	release := make(chan struct{})
+	n.streams["sink"] = func(*Stream) { <-release }
+	p := newRawPeer(t, n)
+	id := uint32(1 << indexBits)
+	p.write(routeFrame(StreamRoute, "sink"), frame(id, kindOpen, 0, 1), frame(id, kindData, flagMore, 120, 0, 'x'), frame(id, kindCancel, flagOfStream),
+		frame(id, kindData, flagMore, []byte(strings.Repeat("x", 121))...), frame(id, kindData, 0, 'x'), frame(0, kindPing, 0, make([]byte, pingSize)...))
+	for h, _ := p.read(); h.kind != kindPong; h, _ = p.read() { // it is the answer to what came last
+	}
+	close(release)
+}
+
 func TestGarbageEndsTheLink(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 50 {

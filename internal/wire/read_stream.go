@@ -80,7 +80,7 @@ func (r *reader) stream(h header) *Stream { return r.link.streams.find(h.id, h.f
 // data is a message of a stream, or a part of one.
 func (r *reader) data(h header, body []byte) error {
 	s := r.stream(h)
-	if s == nil {
+	if s == nil || s.cancelled {
 		return nil
 	}
 	if a := s.part; a != nil {
@@ -223,7 +223,7 @@ func (r *reader) cancelStream(h header) error {
 	if s == nil {
 		return nil
 	}
-	s.part = nil
+	s.part, s.cancelled = nil, true
 	s.mu.Lock()
 	if !s.ended {
 		s.inbox = inbox{}

@@ -57,8 +57,9 @@ type Stream struct {
 	owned    bool  // the last value has a buffer of its own
 
 	// Of the reader.
-	part    *assembly // a message of which a part has come
-	inBatch bool      // the receiver is to be woken at the end of the batch
+	part      *assembly // a message of which a part has come
+	cancelled bool      // by the opener: parts of a message may still be on their way
+	inBatch   bool      // the receiver is to be woken at the end of the batch
 }
 
 // inbox is received messages, one after the other.
