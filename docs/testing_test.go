@@ -43,7 +43,10 @@ func newOrders() *sabir.Service {
 		if _, err := Reserve.Call(ctx, orders, Reservation{Item: o.Item}); err != nil {
 			return Purchase{}, err
 		}
-		return o, Placed.Emit(ctx, orders, o)
+		if err := Placed.Emit(context.WithoutCancel(ctx), orders, o); err != nil { // the order stands
+			sabir.NodeFromContext(ctx).Log().WarnContext(ctx, "an order was not announced", "error", err)
+		}
+		return o, nil
 	}, sabir.Use(policy.Timeout(20*time.Minute)))
 	return orders
 }

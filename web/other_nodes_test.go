@@ -65,3 +65,12 @@ func TestErrorsNameNoOtherNodeThanTheOneThatWasAsked(t *testing.T) {
 		}
 	}
 }
+
+func TestALinkThatIsLostUnderAHandlerIsNotSaidToBeThatOfItsCall(t *testing.T) {
+	for where, base := range nodesWithRules(t) {
+		got := post(t, base+"/orders/lost", `{}`).problem(t)
+		if want := "the connection to another node was lost while orders.lost ran, which may have done its work"; got.Name != "LinkLost" || got.Detail != want {
+			t.Errorf("%s: %s: %q, want %q", where, got.Name, got.Detail, want)
+		}
+	}
+}

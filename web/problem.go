@@ -161,7 +161,11 @@ func (s *server) publicError(a *sabir.Action, of logged, err error) *sabir.Error
 	case sabir.ErrServiceUnavailable.Name, sabir.ErrNotANode.Name:
 		message, data = a.Name+" is not available now", nil
 	case sabir.ErrLinkLost.Name:
-		message = "the connection was lost before " + a.Name + " answered"
+		// The call's own node was lost, or one that its handler called or sent an event to: what was begun there may have been done.
+		message = "the connection to another node was lost while " + a.Name + " ran"
+		if !e.Retryable {
+			message += ", which may have done its work"
+		}
 	case sabir.ErrTooManyCalls.Name, sabir.ErrNoCommonCodec.Name, sabir.ErrNoQuorum.Name: // whose texts name the node
 		if e.Node != s.node.ID() {
 			message = a.Name + " cannot be answered now"

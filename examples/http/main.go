@@ -77,7 +77,15 @@ func (o *orders) place(ctx context.Context, in Place) (Order, error) {
 	order := Order{len(o.list) + 1, in.Item, in.Quantity, "placed", time.Now().UTC()}
 	o.list, o.changed = append(o.list, order), append(o.changed, make(chan struct{}))
 	o.mu.Unlock()
-	return order, sabir.Emit(ctx, o.service, "orders.placed", order)
+	o.announce(ctx, "orders.placed", order)
+	return order, nil
+}
+
+// announce emits an event about what has happened, which stands whether or not everybody hears of it.
+func (o *orders) announce(ctx context.Context, event string, order Order) {
+	if err := sabir.Emit(context.WithoutCancel(ctx), o.service, event, order); err != nil {
+		sabir.NodeFromContext(ctx).Log().WarnContext(ctx, "an order was not announced", "order", order.ID, "error", err)
+	}
 }
 
 func (o *orders) get(_ context.Context, in Find) (Order, error) {
@@ -116,7 +124,8 @@ func (o *orders) cancel(ctx context.Context, in Find) (order Order, err error) {
 	close(o.changed[in.ID-1])
 	o.changed[in.ID-1] = make(chan struct{})
 	o.mu.Unlock()
-	return order, sabir.Emit(ctx, o.service, "orders.cancelled", order)
+	o.announce(ctx, "orders.cancelled", order)
+	return order, nil
 }
 
 // watch sends the order, and again whenever it changes, until it is cancelled.

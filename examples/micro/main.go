@@ -56,8 +56,8 @@ func shop(name, greeter string) *sabir.Service {
 		if err != nil {
 			return Confirmation{}, err
 		}
-		if err := sabir.Emit(ctx, s, name+".placed", Placed{in.Item}); err != nil {
-			return Confirmation{}, err
+		if err := sabir.Emit(context.WithoutCancel(ctx), s, name+".placed", Placed{in.Item}); err != nil { // the order stands
+			sabir.NodeFromContext(ctx).Log().WarnContext(ctx, "an order was not announced", "error", err)
 		}
 		return Confirmation{Text: hello.Text + "! Your order: " + in.Item + "."}, nil
 	})

@@ -46,7 +46,10 @@ func orders() *sabir.Service {
 		if err != nil {
 			return Confirmation{}, err
 		}
-		return Confirmation{fmt.Sprintf("%d of %s, %d left", in.Amount, in.Article, reserved.Left)}, sabir.Emit(ctx, s, "orders.placed", in)
+		if err := sabir.Emit(context.WithoutCancel(ctx), s, "orders.placed", in); err != nil { // the order stands
+			sabir.NodeFromContext(ctx).Log().WarnContext(ctx, "an order was not announced", "error", err)
+		}
+		return Confirmation{fmt.Sprintf("%d of %s, %d left", in.Amount, in.Article, reserved.Left)}, nil
 	})
 	return s
 }

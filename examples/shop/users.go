@@ -111,7 +111,8 @@ func (u *users) register(ctx context.Context, in RegisterUser) (User, error) {
 	if err != nil {
 		return User{}, err
 	}
-	return user, sabir.Emit(ctx, u.service, "user.registered", user)
+	notify(ctx, u.service, "user.registered", user)
+	return user, nil
 }
 
 func (u *users) add(in RegisterUser) (User, error) {
@@ -130,7 +131,8 @@ func (u *users) block(ctx context.Context, in BlockUser) (User, error) {
 	if err != nil {
 		return User{}, err
 	}
-	return user, sabir.Emit(ctx, u.service, "user.changed", user)
+	notify(ctx, u.service, "user.changed", user)
+	return user, nil
 }
 
 func (u *users) setBlocked(in BlockUser) (User, error) {

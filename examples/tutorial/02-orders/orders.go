@@ -86,7 +86,10 @@ func (s *service) create(ctx context.Context, in CreateOrder) (Order, error) {
 	if err != nil {
 		return Order{}, err
 	}
-	return order, Created.Emit(context.WithoutCancel(ctx), s, order)
+	if err := Created.Emit(context.WithoutCancel(ctx), s, order); err != nil { // who listens has gone, perhaps: the order stands
+		sabir.NodeFromContext(ctx).Log().WarnContext(ctx, "an order was not announced", "order", order.ID, "error", err)
+	}
+	return order, nil
 }
 
 func (s *service) take(in CreateOrder) (Order, error) {

@@ -3,6 +3,7 @@ package orders
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 
 	"github.com/sabir-go/sabir"
@@ -58,4 +59,22 @@ func TestTheErrorSaysHowManyAreLeft(t *testing.T) {
 		}
 	}
 	// end
+}
+
+func TestAnOrderIsTakenThoughAListenerDoesNotGetItsEvent(t *testing.T) {
+	deaf := sabir.NewService("deaf")
+	sabir.On(deaf, "orders.created", func(context.Context, int) error { return nil }) // an order is no number: its emitter gets an error
+	node := sabir.NewNode(sabir.Serve(users.New(), New(), deaf), sabir.Logger(slog.New(slog.DiscardHandler)))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer node.Stop(context.WithoutCancel(t.Context()))
+
+	order, err := Create.Call(t.Context(), node, CreateOrder{UserID: "u-1", Item: "lamp", Count: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := Get.Call(t.Context(), node, GetOrder{ID: order.ID}); err != nil || kept != order {
+		t.Errorf("%+v, %v", kept, err)
+	}
 }
