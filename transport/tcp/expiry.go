@@ -30,7 +30,7 @@ type expiry struct {
 	told map[string]told // by the bytes of the certificate
 }
 
-// told is what was logged of one certificate.
+// told records when the log has had a certificate, so that not every look repeats it.
 type told struct {
 	next time.Time // of the next line
 	past bool      // whether it had expired then
