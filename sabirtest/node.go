@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,23 +14,48 @@ import (
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
-// stopTimeout bounds the stop of a node at the end of its test.
-const stopTimeout = 30 * time.Second
+const (
+	// startTimeout bounds the start of the nodes of a test: one that depends on what no node offers waits for it.
+	startTimeout = time.Minute
+	// stopTimeout bounds the stop of a node at the end of its test.
+	stopTimeout = 30 * time.Second
+)
 
-// Start makes a node, starts it, and stops it when the test has ended. A node that does not start ends the test. What the node logs goes to
-// the output of the test, unless the options have a [sabir.Logger].
+// Start makes a node, starts it, and stops it when the test has ended. A node that does not start within a minute ends the test. What the node logs goes
+// to the output of the test, unless the options have a [sabir.Logger].
 func Start(t testing.TB, options ...sabir.NodeOption) *sabir.Node {
 	t.Helper()
+	node := newNode(t, options)
+	start(t, node)
+	return node
+}
+
+func newNode(t testing.TB, options []sabir.NodeOption) *sabir.Node {
 	node := sabir.NewNode(options...)
 	if node.Log() == slog.Default() {
 		log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
 		node = sabir.NewNode(append(slices.Clip(options), sabir.Logger(log))...)
 	}
-	if err := node.Start(t.Context()); err != nil {
-		t.Fatalf("node %s does not start: %v", node.ID(), err)
-	}
-	t.Cleanup(func() { stop(t, node) })
 	return node
+}
+
+// start starts nodes at once, since one may wait for what another offers.
+func start(t testing.TB, nodes ...*sabir.Node) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
+	defer cancel()
+	failures := make([]error, len(nodes))
+	var starts sync.WaitGroup
+	for i, node := range nodes {
+		t.Cleanup(func() { stop(t, node) })
+		starts.Go(func() { failures[i] = node.Start(ctx) })
+	}
+	starts.Wait()
+	for i, err := range failures {
+		if err != nil {
+			t.Fatalf("node %s does not start: %v", nodes[i].ID(), err)
+		}
+	}
 }
 
 // stop stops a node that the test has not stopped.
@@ -46,15 +72,16 @@ func stop(t testing.TB, node *sabir.Node) {
 }
 
 // Cluster starts a node for each list of options and joins them in this process, without a network. It returns when each node can
-// call the services of all others. The nodes are called node-1, node-2 and so on; a list must not have [sabir.NodeID] or [sabir.Join].
+// call the services of all others; each may depend on what the others offer. The nodes are called node-1, node-2 and so on; a list must not have [sabir.NodeID] or [sabir.Join].
 func Cluster(t testing.TB, options ...[]sabir.NodeOption) []*sabir.Node {
 	t.Helper()
 	t.Cleanup(awaitProbes) // after the nodes have stopped
 	var nodes []*sabir.Node
 	for i, list := range options {
 		own := append(slices.Clip(list), sabir.NodeID(fmt.Sprintf("node-%d", i+1)), sabir.Join("mem://"+t.Name()))
-		nodes = append(nodes, Start(t, own...))
+		nodes = append(nodes, newNode(t, own))
 	}
+	start(t, nodes...)
 	for _, node := range nodes {
 		for _, other := range nodes {
 			awaitServices(t, node, other)

@@ -393,3 +393,15 @@ func TestAGoldenFileThatCannotBeReadIsReported(t *testing.T) {
 		}
 	}
 }
+
+// The first node waited for the second one, which was not started before the first one had been.
+func TestANodeOfAClusterMayDependOnALaterOne(t *testing.T) {
+	shop := sabir.NewService("shop", sabir.DependsOn(sabir.ServiceName("stock")))
+	sabir.Handle(shop, "take", func(ctx context.Context, in int) (int, error) { return sabir.Call[int](ctx, shop, "stock.take", in) })
+	stock := sabir.NewService("stock")
+	sabir.Handle(stock, "take", func(_ context.Context, in int) (int, error) { return in - 1, nil })
+	nodes := sabirtest.Cluster(t, []sabir.NodeOption{sabir.Serve(shop)}, []sabir.NodeOption{sabir.Serve(stock)})
+	if left, err := sabir.Call[int](t.Context(), nodes[0], "shop.take", 3); err != nil || left != 2 {
+		t.Errorf("%d, %v", left, err)
+	}
+}
