@@ -79,7 +79,7 @@ func keysOf(m map[int]int) (keys []int) {
 }
 
 // decodeArguments reads arguments into the input that v points to. types are their Java types, "" for those that are not known. The
-// arguments are in one stream of Hessian values, or if each is not nil, in a stream of their own each. Less than the action takes are an error, as a Java
+// arguments are in one stream of Hessian values, or if each is not nil, in a stream of their own each. Fewer than the action takes are an error, as a Java
 // provider has it, unless the method is declared with so many: the fields of the others are then left as they are.
 func decodeArguments(data []byte, each [][]byte, types []string, declared bool, v any) error {
 	target := reflect.ValueOf(v).Elem()
@@ -110,7 +110,7 @@ func decodeArguments(data []byte, each [][]byte, types []string, declared bool, 
 	return nil
 }
 
-// checkCount refuses more arguments than an action takes, and less unless the method is declared with so many.
+// checkCount refuses more arguments than an action takes, and fewer unless the method is declared with so many.
 func (p *positions) checkCount(count int, declared bool) error {
 	most := len(p.fields)
 	if p.fields == nil {

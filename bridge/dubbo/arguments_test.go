@@ -61,7 +61,7 @@ func TestAnArgumentThatIsNullIsOne(t *testing.T) {
 	}
 }
 
-func TestAMethodThatIsDeclaredWithLessParametersLeavesTheOtherFields(t *testing.T) {
+func TestAMethodThatIsDeclaredWithFewerParametersLeavesTheOtherFields(t *testing.T) {
 	for _, scheme := range []string{"dubbo", "tri"} {
 		s := sabir.NewService("orders")
 		sabir.Handle(s, "add", func(_ context.Context, in struct{ A, B int32 }) (int32, error) { return in.A + in.B + 40, nil })

@@ -31,8 +31,8 @@ func TestANodeThatLeavesDoesNotSayThatItsSeedsCannotBeReached(t *testing.T) {
 	}
 }
 
-// memberlist tells of a failed node with its own lock held, and the same lock guards its list and its size. Where the two met, the node was stuck for ever:
-// it answered no probe and learned of no node.
+// memberlist holds its lock while it tells of a failed node, and takes the same lock for the size of its list. The rejoiner asked for the size with its
+// own lock held, so that both waited for ever: the node answered no probe and learned of no other.
 func TestAMemberIsLostWhileASeedIsVisited(t *testing.T) {
 	var list sync.Mutex // stands for memberlist's
 	s := newRejoiner("tcp://self:1", func(context.Context, string) []string { return []string{"tcp://seed:1"} }, slog.New(slog.DiscardHandler))

@@ -264,8 +264,8 @@ func (m *Mesh) connect(ctx context.Context, addr string, purpose wire.Purpose) (
 
 // authenticate runs one side of the handshake, and returns the connection to go on with. From the moment at which this side admits a peer for a link until linked is
 // called, the connection counts in m.admitted: the peer may already send calls on it, so a node that stops must serve them or
-// send GoAway. To close the connection would fail them with LinkLost. A link that this node makes while it stops does not count: AddLink sends GoAway. The caller calls linked exactly once, when the link was
-// made or is not to be made; after an error it must not.
+// send GoAway. To close the connection would fail them with LinkLost. A link that this node makes while it stops does not count: AddLink sends GoAway. The
+// caller calls linked exactly once, when the link was made or is not to be made; after an error it must not.
 func (m *Mesh) authenticate(ctx context.Context, conn net.Conn, dialled bool, purpose wire.Purpose) (secured net.Conn, p wire.Peer, linked func(), err error) {
 	config, linked := m.wire, func() {}
 	config.NodeInfo = m.info.Load().encode()

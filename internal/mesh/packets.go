@@ -76,7 +76,7 @@ func (c *packetConns) add(node string) *packetConn {
 	return p
 }
 
-// close has no connection made any more. A probe of the membership library may be under way for some time after the end of membership.
+// close has send make no more connections. A probe of the membership library may be under way for some time after the end of membership.
 func (c *packetConns) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
