@@ -85,10 +85,22 @@ func split(key Secret) []string {
 	return keys
 }
 
+// ClusterKey is the option of Join that has the cluster's key as the settings have it: from key, SABIR_KEY or the file that key_file, SABIR_KEY_FILE or
+// --key_file names. Give it to what is opened before the node is there, such as a store for grains in nats://embedded, as store.Config.Key. It is nil where no
+// key is set, which is none there too.
+func (l *Loaded) ClusterKey() cluster.Option { return l.Settings.clusterKey() }
+
+func (s *Settings) clusterKey() cluster.Option {
+	if s.Key.None() {
+		return nil
+	}
+	keys := split(s.Key)
+	return cluster.Key(keys[0], keys[1:]...)
+}
+
 func (s *Settings) cluster() (list []cluster.Option) {
-	if !s.Key.None() {
-		keys := split(s.Key)
-		list = append(list, cluster.Key(keys[0], keys[1:]...))
+	if key := s.clusterKey(); key != nil {
+		list = append(list, key)
 	}
 	if !s.NodeKey.None() {
 		list = append(list, cluster.NodeKey(string(s.NodeKey.Bytes())))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir/channel"
 	_ "github.com/sabir-go/sabir/channel/jetstream"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/config"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
@@ -20,13 +23,18 @@ var notes = channel.New[string]("notes")
 // startWithChannels starts a node that consumes a channel at the address and publishes to it, with the option of a key.
 func startWithChannels(t *testing.T, address string, key cluster.Option) error {
 	t.Helper()
+	return startNodeWithChannels(t, address, sabir.Join("mem://key-of-a-store", key), sabir.Logger(slog.New(slog.DiscardHandler)))
+}
+
+func startNodeWithChannels(t *testing.T, address string, options ...sabir.NodeOption) error {
+	t.Helper()
 	got := make(chan string, 1)
 	service := sabir.NewService("notes")
 	notes.Consume(service, func(_ context.Context, text string) error {
 		got <- text
 		return nil
 	})
-	node := sabir.NewNode(sabir.Join("mem://key-of-a-store", key), channel.Broker(address), sabir.Serve(service), sabir.Logger(slog.New(slog.DiscardHandler)))
+	node := sabir.NewNode(append(options, channel.Broker(address), sabir.Serve(service))...)
 	if err := node.Start(t.Context()); err != nil {
 		return err
 	}
@@ -68,6 +76,45 @@ func TestGrainsAndChannelsOfANodeWithAClusterKeyShareTheEmbeddedServer(t *testin
 			t.Cleanup(func() { st.Close() })
 			if order == "grains first" {
 				channels()
+			}
+			save(t, st, "ada", []byte("x"), 0)
+		})
+	}
+}
+
+// The embedded server asks for the key that the node's settings have, wherever an operator put it.
+func TestAStoreTakesTheClusterKeyOfTheNodesSettings(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte(strings.Repeat("k", 32)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "sabir.yaml")
+	if err := os.WriteFile(file, []byte("key_file: "+key+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	join := config.Settings{Join: "mem://key-of-settings"}
+	for where, from := range map[string]config.Config{
+		"environment":      {Defaults: join, Env: []string{"SABIR_KEY=" + strings.Repeat("k", 32)}},
+		"file of a secret": {Defaults: join, Env: []string{"SABIR_KEY_FILE=" + key}},
+		"flag":             {Defaults: join, Env: []string{}, Args: []string{"--key_file", key}},
+		"settings file":    {Defaults: join, Env: []string{}, File: file},
+		"none":             {Defaults: join, Env: []string{}},
+	} {
+		t.Run(where, func(t *testing.T) {
+			ctx, address := t.Context(), "nats://embedded:0?store="+url.QueryEscape(t.TempDir())
+			c, err := config.Load(from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// doc: settings
+			st, err := store.Open(ctx, address, store.Config{Key: c.ClusterKey(), Log: c.Logger()})
+			// end
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { st.Close() })
+			if err := startNodeWithChannels(t, address, c.Option()); err != nil {
+				t.Fatal(err)
 			}
 			save(t, st, "ada", []byte("x"), 0)
 		})
