@@ -161,7 +161,7 @@ func (l *Loaded) check() error {
 			errs = append(errs, l.broken(at, field))
 		}
 	}
-	return errors.Join(append(errs, l.Settings.faults()...)...)
+	return errors.Join(append(errs, l.Settings.faults(l.config.SkipApp)...)...)
 }
 
 // broken is the error of a setting that breaks a rule: with what set it, or how to set it where nothing did.
@@ -183,8 +183,13 @@ func (l *Loaded) broken(path string, field validate.FieldError) error {
 	return err
 }
 
-// faults lists what is wrong with settings together: those that do nothing without another one, and addresses, keys and patterns that are none.
-func (s *Settings) faults() (errs []error) {
+// faults lists what is wrong with settings together: those that do nothing without another one, and addresses, keys and patterns that are none. A tool
+// does not know what the code and the flags of the program set.
+func (s *Settings) faults(tool bool) (errs []error) {
+	elsewhere := ""
+	if tool {
+		elsewhere = ", which the environment and the file do not have: where the program's code or flags set it, set it here too"
+	}
 	for _, one := range []struct {
 		given   bool
 		name    string
@@ -202,7 +207,7 @@ func (s *Settings) faults() (errs []error) {
 		{s.Admin.Profiler, "admin.profiler", s.Admin.Address, "admin.address"},
 	} {
 		if one.given && one.missing == "" {
-			errs = append(errs, fmt.Errorf("%s does nothing without %s", one.name, one.needs))
+			errs = append(errs, fmt.Errorf("%s does nothing without %s%s", one.name, one.needs, elsewhere))
 		}
 	}
 	for _, one := range [][2]string{{"http.address", s.HTTP.Address}, {"admin.address", s.Admin.Address}} {

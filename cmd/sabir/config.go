@@ -33,7 +33,8 @@ func (c *cli) configCheckCommand() *cobra.Command {
 		Use:   "check [file]",
 		Short: "Say what is wrong with settings",
 		Long: `Reads a file and the environment, and fails where a setting does not exist or has a
-wrong value. Without a file it is the one that SABIR_CONFIG names.`,
+wrong value. Without a file it is the one that SABIR_CONFIG names. Flags and defaults of
+the program, and settings of its own (app), are not known here.`,
 		Example: `  sabir config check sabir.yaml
   SABIR_LOG_LEVEL=loud sabir config check`,
 		Args: takes(0, 1, "one file"),

@@ -30,6 +30,17 @@ func TestConfigSaysWhatIsWrongAndWhatIsFromWhere(t *testing.T) {
 	if got := sabirRun(t, "config", "check", file); got.code != 1 || !strings.Contains(got.errOut, "SABIR_LOG_LEVEL?") {
 		t.Errorf("%d\n%s%s", got.code, got.out, got.errOut)
 	}
+	t.Run("what the program's code sets is not known", func(t *testing.T) {
+		os.Unsetenv("SABIR_LOG_LEVL")
+		t.Setenv("SABIR_KEY", "hunter2-hunter2-hunter2")
+		if got := sabirRun(t, "config", "check"); got.code != 1 || !strings.Contains(got.errOut, "where the program's code or flags set it, set it here too") {
+			t.Errorf("%d\n%s%s", got.code, got.out, got.errOut)
+		}
+		t.Setenv("SABIR_JOIN", "tcp://:7700")
+		if got := sabirRun(t, "config", "check"); got.code != 0 {
+			t.Errorf("%d\n%s%s", got.code, got.out, got.errOut)
+		}
+	})
 	if got := sabirRun(t, "config", "schema"); got.code != 0 || !strings.Contains(got.out, `"$schema"`) {
 		t.Errorf("%d\n%s%s", got.code, got.out, got.errOut)
 	}
