@@ -312,7 +312,8 @@ func (b *bridge) unheard(topic string) {
 	}
 }
 
-// beat sends heartbeats, and looks after the other nodes.
+// beat sends heartbeats, and looks after the other nodes. Heartbeats are in the versions of the nodes that are there: a node logs an error for each
+// packet of another version than its own.
 func (b *bridge) beat() {
 	beats, looks := time.NewTicker(b.heartbeat), time.NewTicker(lookInterval)
 	defer beats.Stop()
@@ -321,7 +322,7 @@ func (b *bridge) beat() {
 		select {
 		case <-beats.C:
 			cpu := fmt.Sprintf(`,"cpu":%.0f`, b.node.Info().Load.CPU*100)
-			for _, v := range b.versions {
+			for _, v := range b.peers.versions() {
 				b.publish("HEARTBEAT", b.packet(v, cpu))
 			}
 		case <-looks.C:

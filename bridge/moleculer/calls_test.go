@@ -257,7 +257,7 @@ func errorsOfSabirAreMoleculersClasses(t *testing.T, n *sabir.Node, js *peer) {
 		{"v3.orders.create", map[string]any{"item": "a", "lines": []any{map[string]any{"amount": 1}, map[string]any{"amount": "x"}}}, nil, "ValidationError 422 VALIDATION_ERROR false", `"field":"lines[1].amount"`},
 		{"v3.orders.fail", "SoldOut", nil, "MoleculerClientError 409 SoldOut false", ""},
 		{"v3.orders.secret", nil, map[string]any{"nodeID": "go"}, "ServiceNotFoundError 404 SERVICE_NOT_FOUND true", ""},
-		{"v3.orders.relay", "nobody.knows", nil, "ServiceNotFoundError 404 SERVICE_NOT_FOUND false", ""},
+		{"v3.orders.relay", "nobody.knows", nil, "MoleculerClientError 404 ActionNotFound false: no action is called nobody.knows", ""},
 		{"v3.orders.sleep", nil, map[string]any{"timeout": 100}, "RequestTimeoutError 504 REQUEST_TIMEOUT true", ""},
 		{"v3.orders.relay", "js.fail", nil, "TypeError <nil>  false", ""},
 	} {

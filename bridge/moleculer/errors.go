@@ -147,7 +147,7 @@ func errorTo(err error, action, node string) *wireError {
 		return w
 	}
 	for _, k := range known {
-		if k.same.Name == e.Name && k.same.Code == e.Code {
+		if k.same.Name == e.Name && k.same.Code == e.Code && !ofNestedCall(e) {
 			w.Name, w.Code, w.Type = k.class, k.code, k.kind
 			if k.class == "RequestTimeoutError" {
 				w.Retryable = true // as it is where the caller's own timer is the first to end
@@ -167,6 +167,12 @@ func errorTo(err error, action, node string) *wireError {
 		w.Name = "MoleculerError"
 	}
 	return w
+}
+
+// ofNestedCall reports whether it is another action that is missing: one that the handler called, since an action that is itself missing may be called
+// again. Moleculer makes the message of its classes of the action and the node of the call, and would name the one that is there.
+func ofNestedCall(e *sabir.Error) bool {
+	return !e.Retryable && (e.Name == sabir.ErrActionNotFound.Name || e.Name == sabir.ErrServiceUnavailable.Name)
 }
 
 // dataFor is the data from which a Moleculer node makes the message of a class.

@@ -236,6 +236,59 @@ func TestForgedAndMalformedPacketsHarmNobody(t *testing.T) {
 	}
 }
 
+// A node of Moleculer logs an error for each packet of another version than its own.
+func TestHeartbeatsAreInTheVersionsOfTheNodesThatAreThere(t *testing.T) {
+	t.Parallel()
+	a := newPlace(t)
+	conn, err := natsgo.Connect(a.broker.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	beats := make(chan string, 4096)
+	topic := "MOL-" + a.namespace + "."
+	if _, err := conn.Subscribe(topic+"HEARTBEAT", func(m *natsgo.Msg) {
+		var packet struct {
+			Version string `json:"ver"`
+			Sender  string `json:"sender"`
+		}
+		if json.Unmarshal(m.Data, &packet) == nil && packet.Sender == "go" {
+			beats <- packet.Version
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	a.node("go", []sabir.Servable{orders()}, moleculer.Heartbeat(10*time.Millisecond, time.Minute))
+	appear := func(version string) {
+		t.Helper()
+		if err := conn.Publish(topic+"INFO", []byte(`{"ver":"`+version+`","sender":"js`+version+`","services":[],"instanceID":"i","seq":1}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := func() string {
+		t.Helper()
+		select {
+		case version := <-beats:
+			return version
+		case <-time.After(waitLimit):
+			t.Fatal("no heartbeat came")
+			return ""
+		}
+	}
+	appear("4")
+	for range 10 {
+		if version := next(); version != "4" {
+			t.Fatalf("a heartbeat has the version %s, and the only node speaks 4", version)
+		}
+	}
+	appear("5")
+	for next() != "5" {
+	}
+}
+
 func TestAfterTheBrokerWasRestartedBothSidesCallAgain(t *testing.T) {
 	t.Parallel()
 	broker := brokers.ForTest(t, brokers.NATS)

@@ -70,6 +70,18 @@ func (p *peers) list() (list []*peer) {
 	return list
 }
 
+// versions are those of the protocol that the nodes speak.
+func (p *peers) versions() (spoken []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, one := range p.known {
+		if !slices.Contains(spoken, one.version) {
+			spoken = append(spoken, one.version)
+		}
+	}
+	return spoken
+}
+
 func (p *peers) touchAll() {
 	for _, one := range p.list() {
 		one.seen.Store(time.Now().UnixNano())
