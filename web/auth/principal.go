@@ -49,6 +49,10 @@ type carried struct {
 	metadata map[string]string // of text alone
 }
 
+// Claim is the claim of that name, with dots for claims in claims ("realm_access.realm"); nil for one that is not there. A claim whose whole
+// name has dots, such as a URL, comes first.
+func (p Principal) Claim(name string) any { return claimAt(p.Claims, name) }
+
 // HasAny reports whether the principal has one of the roles. The system has every role.
 func (p Principal) HasAny(roles ...string) bool {
 	if p.Scheme == SystemScheme {

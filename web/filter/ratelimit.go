@@ -2,6 +2,7 @@ package filter
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -17,10 +18,12 @@ import (
 // gets status 429, sabir.ErrRateLimited and Retry-After; answers report how much is left in RateLimit and RateLimit-Policy
 // (draft-ietf-httpapi-ratelimit-headers-10).
 //
-// A caller is an address. In IPv6 it is a network of 64 bits, since a provider gives a customer at least that. ByPrincipal, ByHeader
-// and Together change this. Behind a proxy all callers have its address, unless web.TrustProxies names it.
+// A caller is an address. In IPv6 it is a network of 64 bits, since a provider gives a customer at least that. ByPrincipal, ByClaim,
+// ByHeader and Together change this. Behind a proxy all callers have its address, unless web.TrustProxies names it.
 //
-// Each node counts by itself.
+// After a pause Burst calls pass at once, and while they do more become free: in the first second Burst and Rate together, later Rate.
+//
+// Each node counts by itself: three gateways let a caller call three times as often.
 type RateLimit struct {
 	Rate  float64 // calls a second: above 0 and at most 10,000,000; it may be less than 1
 	Burst int     // calls at once: at least 1
@@ -28,6 +31,10 @@ type RateLimit struct {
 	// ByPrincipal limits the calls of each signed-in principal by themselves, wherever they come from, and of others by address.
 	// The filter must stand behind the authentication.
 	ByPrincipal bool
+	// ByClaim names a claim of the caller's principal, such as "tenant", with dots for claims in claims: all callers with one value of it
+	// have one limit, whoever they are and wherever they call from. It is a text, a number or a truth value; callers without it are limited
+	// as they are without ByClaim. The filter must stand behind the authentication, and auth.JWTConfig keep the claim.
+	ByClaim string
 	// ByHeader names a header whose value distinguishes callers too: only one that the caller cannot choose freely, since a new
 	// value begins with a full burst.
 	ByHeader string
@@ -62,7 +69,7 @@ func (f RateLimit) Filter() exchange.Filter {
 	wrong.want(f.ByHeader == "" || isToken(f.ByHeader), "RateLimit: ByHeader is %q: want the name of a header", f.ByHeader)
 	wrong.want(f.MaxCallers >= 1, "RateLimit: MaxCallers is %d: want at least 1", f.MaxCallers)
 	wrong.want(isToken(f.Name), "RateLimit: Name is %q: want a word", f.Name)
-	wrong.want(!f.Together || !f.ByPrincipal && f.ByHeader == "", "RateLimit: Together excludes ByPrincipal and ByHeader")
+	wrong.want(!f.Together || !f.ByPrincipal && f.ByClaim == "" && f.ByHeader == "", "RateLimit: Together excludes ByPrincipal, ByClaim and ByHeader")
 	if len(wrong) > 0 {
 		return wrong.filter(exchange.Filter{Name: "ratelimit"})
 	}
@@ -125,6 +132,11 @@ func (r *rateLimit) appendKey(buf []byte, x *exchange.Exchange) []byte {
 		buf = append(buf, x.Header.Get(r.ByHeader)...)
 	}
 	buf = append(buf, 0)
+	if r.ByClaim != "" && isPrincipal(x) {
+		if with, ok := appendClaim(buf, x.Principal.(*auth.Principal).Claim(r.ByClaim)); ok {
+			return with
+		}
+	}
 	switch {
 	case r.Together:
 	case r.ByPrincipal && isPrincipal(x):
@@ -138,6 +150,17 @@ func (r *rateLimit) appendKey(buf []byte, x *exchange.Exchange) []byte {
 		buf = appendCaller(buf, x.Client())
 	}
 	return buf
+}
+
+// appendClaim appends a claim that has one value. Others, such as lists, are none that callers share: the order of a list may differ.
+func appendClaim(buf []byte, claim any) ([]byte, bool) {
+	switch claim := claim.(type) {
+	case string:
+		return append(append(buf, 't'), claim...), claim != ""
+	case bool, int, int64, uint64, float64, json.Number:
+		return fmt.Append(append(buf, 'v'), claim), true
+	}
+	return buf, false
 }
 
 func isPrincipal(x *exchange.Exchange) bool {

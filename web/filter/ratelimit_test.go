@@ -130,6 +130,42 @@ func TestRateLimitByPrincipalRouteAndHeader(t *testing.T) {
 	})
 }
 
+func TestRateLimitByAClaimOfTheToken(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		make := func(addr, subject string, claims map[string]any) func() *exchange.Exchange {
+			return func() *exchange.Exchange {
+				x := from(addr)()
+				if subject != "" {
+					x.Principal = &auth.Principal{Subject: subject, Scheme: "jwt", Claims: claims}
+				}
+				return x
+			}
+		}
+		of := func(tenant any) map[string]any { return map[string]any{"tenant": tenant} }
+		for what, c := range map[string]struct {
+			f           filter.RateLimit
+			first       map[string]any
+			same, apart func() *exchange.Exchange
+		}{
+			"a tenant":                         {filter.RateLimit{ByClaim: "tenant"}, of("acme"), make("192.0.2.9", "bob", of("acme")), make("192.0.2.1", "ada", of("other"))},
+			"a number":                         {filter.RateLimit{ByClaim: "tenant"}, of(7.0), make("192.0.2.9", "bob", of(7.0)), make("192.0.2.1", "ada", of("7"))},
+			"a claim in a claim":               {filter.RateLimit{ByClaim: "org.tenant"}, map[string]any{"org": of("acme")}, make("192.0.2.9", "bob", map[string]any{"org": of("acme")}), make("192.0.2.1", "ada", map[string]any{"org": of("other")})},
+			"a claim whose name has dots":      {filter.RateLimit{ByClaim: "https://a.example/t"}, map[string]any{"https://a.example/t": "acme"}, make("192.0.2.9", "bob", map[string]any{"https://a.example/t": "acme"}), make("192.0.2.1", "ada", nil)},
+			"without the claim, by address":    {filter.RateLimit{ByClaim: "tenant"}, of(""), make("192.0.2.1", "bob", nil), make("192.0.2.9", "ada", of([]any{"acme"}))},
+			"without the claim, by principal":  {filter.RateLimit{ByClaim: "tenant", ByPrincipal: true}, nil, make("192.0.2.9", "ada", nil), make("192.0.2.1", "bob", of("ada"))},
+			"a claim is no address or subject": {filter.RateLimit{ByClaim: "tenant", ByPrincipal: true}, of("ada"), make("192.0.2.9", "bob", of("ada")), make("192.0.2.1", "ada", nil)},
+			"who is not signed in, by address": {filter.RateLimit{ByClaim: "tenant"}, nil, make("192.0.2.1", "", nil), make("192.0.2.9", "", nil)},
+		} {
+			c.f.Rate, c.f.Burst = 1, 2
+			f := c.f.Filter()
+			first := make("192.0.2.1", "ada", c.first)
+			if a, b, c := passes(f, 5, first), passes(f, 5, c.same), passes(f, 5, c.apart); a != 2 || b != 0 || c != 2 {
+				t.Errorf("%s: %d, %d, %d passed, want 2, 0, 2", what, a, b, c)
+			}
+		}
+	})
+}
+
 func TestOneLimitForAllCallers(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		f := filter.RateLimit{Rate: 1, Burst: 3, Together: true}.Filter()
@@ -204,7 +240,8 @@ func TestRateLimitsThatAreNotSound(t *testing.T) {
 	for why, f := range map[string]exchange.Filter{
 		"the rate is 0": filter.RateLimit{Rate: 0, Burst: 1}.Filter(), "the rate is -1": filter.RateLimit{Rate: -1, Burst: 1}.Filter(), "the rate is 2e+07": filter.RateLimit{Rate: 2e7, Burst: 1}.Filter(), "the burst is 0": filter.RateLimit{Rate: 1, Burst: 0}.Filter(), "centuries": filter.RateLimit{Rate: 1e-9, Burst: 1e9}.Filter(),
 		"MaxCallers is -1": filter.RateLimit{Rate: 1, Burst: 1, MaxCallers: -1}.Filter(), "ByHeader": filter.RateLimit{Rate: 1, Burst: 1, ByHeader: "a b"}.Filter(), "Name is": filter.RateLimit{Rate: 1, Burst: 1, Name: `a"b`}.Filter(),
-		"Together excludes": filter.RateLimit{Rate: 1, Burst: 1, Together: true, ByPrincipal: true}.Filter(),
+		"Together excludes":    filter.RateLimit{Rate: 1, Burst: 1, Together: true, ByPrincipal: true}.Filter(),
+		"excludes ByPrincipal": filter.RateLimit{Rate: 1, Burst: 1, Together: true, ByClaim: "tenant"}.Filter(),
 	} {
 		misconfigured(t, f, why)
 	}
