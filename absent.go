@@ -90,7 +90,9 @@ func (n *Node) rememberAbsent(t, old *routingTable, others map[string]provider) 
 	}
 	n.forgetting = time.AfterFunc(absentFor-now.Sub(list[0].lost.Load().at), n.forgetAbsent)
 	for name, a := range t.absent {
-		t.actions[name] = a
+		if t.find(name) == nil { // else it is a name without a version, which another version answers now
+			t.actions[name] = a
+		}
 	}
 	for short, a := range t.absentDefaults() {
 		if t.find(short) == nil {

@@ -227,3 +227,54 @@ func TestARouteThatCannotBeIsAnError(t *testing.T) {
 	_, err := sabir.CallJSON(t.Context(), n, "$node.route", []byte(`{"name":7}`))
 	reports(t, err, sabir.ErrBadInput, "$node.route")
 }
+
+func version(number int) []sabir.ServiceOption { return []sabir.ServiceOption{sabir.Version(number)} }
+
+func TestWhatIsLostHasNoPartInTheCallsOfANameThatAnotherVersionAnswers(t *testing.T) {
+	for i, test := range []struct {
+		name      string
+		lost, new []sabir.ServiceOption
+		reaches   string
+		shares    []introspect.Share
+	}{
+		{"the service without a version", nil, version(2), "v2.users.get", nil},
+		{"the service without a version, while calls are shared out", nil, version(2), "v2.users.get", []introspect.Share{{To: "v2", Percent: 5}}},
+		{"a version, while calls are shared out", version(1), version(2), "v2.users.get", []introspect.Share{{To: "v2", Percent: 5}}},
+		{"the version with a share", version(2), nil, "users.get", []introspect.Share{{To: "v2", Percent: 5}}},
+		{"the version with all calls", version(2), version(1), "v1.users.get", []introspect.Share{{To: "v2", Percent: 100}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			address := sabir.Join(fmt.Sprint("mem://whatislost", i))
+			lost := sabir.NewNode(sabir.NodeID("lost"), answering("lost", test.lost...), address)
+			if err := lost.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			start(t, sabir.NodeID("new"), answering("new", test.new...), address)
+			caller := start(t, sabir.NodeID("caller"), address)
+			for changed := caller.Changed(); len(caller.Actions()) < 2; changed = caller.Changed() {
+				<-changed
+			}
+			if test.shares != nil {
+				setRoute(t, caller, "users.get", test.shares...)
+			}
+			bound := sabir.Bind[sabir.Empty, string](caller, "users.get")
+			if err := lost.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for changed := caller.Changed(); len(caller.Absent()) == 0; changed = caller.Changed() {
+				<-changed
+			}
+			if got := answers(t, caller, 20); got["new"] != 20 {
+				t.Errorf("%v", got)
+			}
+			for range 20 {
+				if text, err := bound(t.Context(), sabir.Empty{}); text != "new" || err != nil {
+					t.Fatalf("bound: %q, %v", text, err)
+				}
+			}
+			if a := caller.Action("users.get"); a == nil || a.Name != test.reaches {
+				t.Errorf("the name reaches %v", a)
+			}
+		})
+	}
+}

@@ -74,3 +74,34 @@ func TestALinkThatIsLostUnderAHandlerIsNotSaidToBeThatOfItsCall(t *testing.T) {
 		}
 	}
 }
+
+func TestTheAddressWithoutAVersionIsThatOfWhatAnswersTheName(t *testing.T) {
+	named := func(text string, options ...sabir.ServiceOption) sabir.NodeOption {
+		s := sabir.NewService("users", options...)
+		sabir.Handle(s, "get", func(context.Context, sabir.Empty) (string, error) { return text, nil })
+		return sabir.Serve(s)
+	}
+	join := sabir.Join("mem://" + t.Name())
+	old := sabir.NewNode(sabir.NodeID("old"), named("old"), join)
+	if err := old.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	startAs(t, "new", named("new", sabir.Version(2)), join)
+	gate := startAs(t, "gateway", join, sabir.HTTP(":0", Forward("users.*")))
+	if err := gate.WaitFor(t.Context(), "users", "v2.users"); err != nil {
+		t.Fatal(err)
+	}
+	base := "http://" + gate.HTTPAddr()
+	if got := post(t, base+"/users/get", `{}`); got.body != `"old"` {
+		t.Errorf("while the service without a version is there: %s", got.body)
+	}
+	if err := old.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for changed := gate.Changed(); len(gate.Absent()) == 0; changed = gate.Changed() {
+		<-changed
+	}
+	if got := post(t, base+"/users/get", `{}`); got.body != `"new"` {
+		t.Errorf("when it is gone: %s", got.body)
+	}
+}
