@@ -34,3 +34,14 @@ head -c 4711 /dev/zero > a.zip
 # doc: upload
 curl localhost:3000/files/put --data-binary @a.zip -H 'Content-Type: application/octet-stream' -H 'Accept: application/json'
 # end
+
+# doc: upload-put
+curl -T a.zip localhost:3000/files/a.zip -H 'Content-Type: application/octet-stream' -H 'Accept: application/json'
+# end
+
+curl() { command curl -sS "$@"; }
+head -c 1000 /dev/zero > big.bin # what came before the connection broke
+# doc: resume
+curl -C - -o big.bin -w '%{http_code}, %{size_download} more bytes\n' localhost:3000/files/big.bin
+# end
+[ $(stat -c %s big.bin) = 1048576 ]

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -271,7 +272,7 @@ type FindOrder struct {
 }
 
 // The programs are those of docs/http-clients.md.
-func TestTheProgramsOfTheGuideCompileWithTheClientOfANode(t *testing.T) {
+func TestTheProgramsOfTheGuideCompileAndUploadWithTheClientOfANode(t *testing.T) {
 	brokers.Long(t)
 	compiler(t)
 	orders := sabir.NewService("orders")
@@ -280,7 +281,18 @@ func TestTheProgramsOfTheGuideCompileWithTheClientOfANode(t *testing.T) {
 	sabir.Handle(orders, "get", func(context.Context, FindOrder) (PlacedOrder, error) { return PlacedOrder{}, noSuchOrder },
 		sabir.Route("GET", "/orders/{id}"), sabir.Errors(noSuchOrder))
 	sabir.HandleStream(orders, "watch", func(context.Context, *sabir.Stream[FindOrder, PlacedOrder]) error { return nil }, sabir.ServerStream())
-	node := sabir.NewNode(sabir.Serve(orders), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.HTTP("127.0.0.1:0"))
+	files := sabir.NewService("files")
+	sabir.HandleStream(files, "put", func(ctx context.Context, s *sabir.Stream[[]byte, string]) error {
+		size := 0
+		for chunk, err := range s.All() {
+			if err != nil {
+				return err
+			}
+			size += len(chunk)
+		}
+		return s.Send(fmt.Sprintf("%s has %d bytes", sabir.MetadataFromContext(ctx)["file-name"], size))
+	}, sabir.ClientStream())
+	node := sabir.NewNode(sabir.Serve(orders, files), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.HTTP("127.0.0.1:0"))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -294,9 +306,22 @@ func TestTheProgramsOfTheGuideCompileWithTheClientOfANode(t *testing.T) {
 	if err := Write(f, describedBy(t, node)); err != nil {
 		t.Fatal(err)
 	}
-	programs := []string{"client.ts", "functions.ts"}
+	programs := []string{"client.ts", "functions.ts", "upload.ts"}
 	for _, name := range programs {
 		copyFile(t, filepath.Join("testdata", "guide", name), filepath.Join(dir, name))
 	}
-	tsc(t, dir, append([]string{"--strict", "--noEmit", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler", "--lib", "es2022,dom"}, programs...)...)
+	tsc(t, dir, append([]string{"--strict", "--noEmitOnError", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler", "--lib", "es2022,dom"}, programs...)...)
+	for name, text := range map[string]string{"package.json": `{"type":"module"}`, "run.js": `import { createClient } from "./api.js";
+import { upload } from "./upload.js";
+async function* file() { for (let i = 0; i < 4; i++) yield new Uint8Array(100_000); }
+console.log(await upload(createClient({ baseUrl: process.argv[2] }), file(), 400_000));
+`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), brokers.Program(t, "node", "nodejs"), filepath.Join(dir, "run.js"), "http://"+node.HTTPAddr()).CombinedOutput()
+	if want := "25 %\n50 %\n75 %\n100 %\na.zip has 400000 bytes\n"; err != nil || string(out) != want {
+		t.Errorf("the upload printed %s, %v; want %s", out, err, want)
+	}
 }

@@ -12,7 +12,7 @@ export interface ClientOptions {
   fetch?: typeof globalThis.fetch;
   /** Whether cookies go to other sites too: see fetch. */
   credentials?: RequestCredentials;
-  /** The most that a call may take, retries included, in milliseconds: 30 000 by default. 0 is no limit. */
+  /** The most that a call may take, retries included, in milliseconds: 30 000 by default. 0 is no limit. It is not for files. */
   timeout?: number;
   /**
    * How often a call is tried again: 2 by default. Only calls that did nothing, as the error says (`retryable`), and calls
@@ -31,7 +31,7 @@ export interface ClientOptions {
 export interface CallOptions {
   /** Ends the call with an AbortError. */
   signal?: AbortSignal;
-  /** Instead of the client's, in milliseconds. Of a stream it is the time until its answer begins. */
+  /** Instead of the client's, in milliseconds. Of a stream it is the time until its answer begins; of a file there is none without it. */
   timeout?: number;
   /** Added to the client's. */
   headers?: Record<string, string>;

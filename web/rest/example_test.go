@@ -117,6 +117,8 @@ func Example() {
 	sabir.Handle(notes, "get", read, sabir.Route("GET", "/notes/{id}"), sabir.Status(200, "ETag"))
 	sabir.Handle(notes, "put", change, sabir.Route("PUT", "/notes/{id}"), sabir.Status(200, "ETag"))
 	sabir.Handle(notes, "find", find, sabir.Route("GET", "/notes"))
+	// end
+	// doc: download-route
 	sabir.HandleStream(notes, "file", download, sabir.Route("GET", "/files/{name}"))
 	// end
 	node := sabir.NewNode(sabir.Serve(notes), sabir.HTTP(":0"), sabir.Logger(slog.New(slog.DiscardHandler)))

@@ -2,16 +2,23 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"log"
+	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/rpc"
 	"github.com/sabir-go/sabir/trpc"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/auth"
+	"github.com/sabir-go/sabir/web/rest"
 	"github.com/sabir-go/sabir/webhook"
 )
+
+type GetFile struct {
+	Name string `json:"name"`
+}
 
 type GetUser struct {
 	ID string `json:"id"`
@@ -37,7 +44,15 @@ func main() {
 			size += len(chunk)
 		}
 		return s.Send(size)
-	})
+	}, sabir.Route("PUT", "/files/{name}"))
+	began := time.Now()
+	sabir.HandleStream(files, "get", func(ctx context.Context, s *sabir.Stream[GetFile, []byte]) error {
+		in, err := s.Recv()
+		if err != nil {
+			return err
+		}
+		return rest.Download(ctx, s, bytes.NewReader(make([]byte, 1<<20)), rest.File{Name: in.Name, Modified: began})
+	}, sabir.Route("GET", "/files/{name}"))
 	nobody := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"a-key-that-nobody-has": {Subject: "nobody"}}})
 	node := sabir.NewNode(sabir.Serve(users, orders, files), sabir.HTTP(":3000", web.Auth(nobody), web.AllowAnonymous(),
 		rpc.Serve(), trpc.At("/trpc"), webhook.Receive("/hooks", webhook.Receiver{Prefix: "com.example.", Events: []string{"orders.*"}})))
