@@ -68,7 +68,8 @@ func TestATenantOfTheGuideHasALimitOfItsOwn(t *testing.T) {
 	}
 	all.Wait()
 	took := time.Since(began)
-	if most := int64(50 + 50*took.Seconds() + 1); passed.Load() < 50 || passed.Load() > most || refused.Load() == 0 {
+	// All of them may pass only where they took so long that as many became free.
+	if most := int64(50 + 50*took.Seconds() + 1); passed.Load() < 50 || passed.Load() > most || passed.Load()+refused.Load() != 300 {
 		t.Errorf("in %v %d calls of a tenant passed, of at most %d, and %d were refused", took, passed.Load(), most, refused.Load())
 	}
 	if response := call("user-1", "other"); response == nil || response.StatusCode != http.StatusOK {
