@@ -78,6 +78,8 @@ type network struct {
 	remoteCounts sync.Map // unique.Handle[home] to *atomic.Int64: see count
 	limitOffset  int64    // lowers maxRemoteLinks in tests
 
+	unreached unreached
+
 	mu       sync.Mutex
 	sessions uint64 // opened so far, the number of the last one
 	peers    map[string]*peer
@@ -98,6 +100,7 @@ type peer struct {
 
 func (n *network) linked(l *wire.Link) {
 	if !n.allows(l) {
+		n.unreached.set(l.Peer().Node, whyNotAllowed)
 		return // so no session begins, and what comes without one is ignored
 	}
 	n.mu.Lock()
@@ -110,6 +113,7 @@ func (n *network) linked(l *wire.Link) {
 		}
 		p = &peer{node: node}
 		n.peers[node] = p
+		n.unreached.set(node, whySilent)
 	}
 	p.links = append(p.links, l)
 	if p.session == nil && n.system.nodeName() < node {
@@ -127,11 +131,16 @@ func (n *network) openSession(p *peer, l *wire.Link, number uint64) *session {
 	return p.session
 }
 
+// hello is the post that begins the session of that number.
+func (n *network) hello(number uint64) []byte {
+	post := binary.AppendUvarint([]byte{byte(opHello)}, protocolVersion)
+	post = appendID(post, n.system.home.Value().instance)
+	return binary.AppendUvarint(post, number)
+}
+
 // sendHello sends the hello of a session, in the background if the link is full.
 func (n *network) sendHello(s *session) {
-	hello := binary.AppendUvarint([]byte{byte(opHello)}, protocolVersion)
-	hello = appendID(hello, s.system.home.Value().instance)
-	hello = binary.AppendUvarint(hello, s.turn)
+	hello := n.hello(s.turn)
 	if s.link.TryPost(linkTopic, hello) {
 		s.helloSent = true
 		return
@@ -152,7 +161,7 @@ func (n *network) receiveHello(l *wire.Link, data []byte) error {
 	r := postReader{data: data}
 	version, instance, number := r.uvarint(), r.uint64(), r.uvarint()
 	if version != protocolVersion {
-		sys.log.Warn("the processes of another node cannot be reached: it speaks another version", "node", l.Peer().Node, "version", version, "want", protocolVersion)
+		n.refuseVersion(l, version)
 		return nil
 	}
 	if err := r.end(); err != nil {
@@ -188,12 +197,30 @@ func (n *network) receiveHello(l *wire.Link, data []byte) error {
 	return nil
 }
 
+// refuseVersion is for a hello of another version. The side that does not choose the link answers with its own, so that the other one knows too.
+func (n *network) refuseVersion(l *wire.Link, version uint64) {
+	node := l.Peer().Node
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.peers[node]
+	if p == nil || !slices.Contains(p.links, l) {
+		return
+	}
+	n.unreached.set(node, whyVersion(version))
+	n.system.log.Warn("the processes of another node cannot be reached: it speaks another version of their protocol. Run the same minor version of Sabir on both nodes",
+		"node", node, "version", version, "want", protocolVersion)
+	if node < n.system.nodeName() {
+		n.gone.Go(func() { _ = l.Post(context.Background(), linkTopic, n.hello(0)) }) // lost with the link itself
+	}
+}
+
 // bringUp makes a session usable once both hellos have passed. Call it with mu held.
 func (n *network) bringUp(s *session) {
 	if s.up || !s.helloSent || !s.helloReceived || s.ended.Load() {
 		return
 	}
 	s.up = true
+	n.unreached.clear(s.node)
 	n.forgetRemoteCounts(s.home)
 	n.byHome.Store(s.home, s)
 	n.byNode.Store(s.node, s)
@@ -205,11 +232,13 @@ func (n *network) unlinked(l *wire.Link, err error) {
 	defer n.mu.Unlock()
 	p := n.peers[l.Peer().Node]
 	if p == nil {
+		n.unreached.clear(l.Peer().Node) // as one that is not allowed
 		return
 	}
 	p.links = slices.DeleteFunc(p.links, func(other *wire.Link) bool { return other == l })
 	if len(p.links) == 0 {
 		delete(n.peers, p.node)
+		n.unreached.clear(p.node)
 	}
 	s := p.session
 	if s == nil || s.link != l {
@@ -235,6 +264,9 @@ func (n *network) end(p *peer, err error) {
 	s.drop()
 	s.reading.Unlock()
 	if s.up {
+		if len(p.links) > 0 {
+			n.unreached.set(s.node, whySilent) // until the next session is up
+		}
 		s.system.log.Debug("node of processes lost", "node", s.node, "reason", err)
 		n.lost(s.home)
 		notifyWatchers(n, s.node, NodeDown{s.node})

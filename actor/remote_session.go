@@ -84,10 +84,6 @@ func (n *network) reach(to PID) (*session, error) {
 	return nil, n.noConnection(h.node)
 }
 
-func (n *network) noConnection(node string) error {
-	return problem(ErrNoConnection, n.system.nodeName(), "%s", node)
-}
-
 // post sends a post over the link. If the link is full it waits, and by's worker is replaced meanwhile. reuse reports whether
 // data may be written again: not if the context ended, because the link may still be sending it.
 func (s *session) post(ctx context.Context, by *Process, data []byte) (reuse bool, err error) {
