@@ -26,6 +26,9 @@ var gossipLines = []struct {
 	level   slog.Level
 	message string
 }{
+	// A node that dials a lost one, and meets another at its address, closes the connection before it says anything: so does each node of a machine
+	// whose shared address was taken over. A peer always has a label, since both have shown each other the cluster's name before.
+	{`stream with unacceptable label ""`, slog.LevelDebug, "a node looked for another one at this one's address, and went away"},
 	{"unacceptable label", slog.LevelWarn, "a node of a cluster with another name reached this one, and was refused: the detail has that name"},
 	{"incompatible", slog.LevelWarn, "a node whose gossip this one cannot read was refused: do all run the same version?"},
 	{"Too many pending", slog.LevelWarn, "more nodes exchange what they know with this one than it takes at once; they try again"},

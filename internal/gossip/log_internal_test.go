@@ -15,6 +15,8 @@ func TestLinesOfGossipGetTheLevelTheyDeserve(t *testing.T) {
 		"[ERR] memberlist: Failed to send UDP ping: no link":                            "level=DEBUG msg=\"gossip: Failed to send UDP ping",
 		"[INFO] memberlist: Suspect b has failed, no acks received":                     "level=DEBUG msg=\"gossip: Suspect b",
 		"[ERR] memberlist: discarding packet with unacceptable label \"other\": from=b": "level=WARN msg=\"a node of a cluster with another name",
+		"[ERR] memberlist: discarding stream with unacceptable label \"other\": from=b": "level=WARN msg=\"a node of a cluster with another name",
+		"[ERR] memberlist: discarding stream with unacceptable label \"\": from=b":      "level=DEBUG msg=\"a node looked for another one at this one's address",
 		"[WARN] memberlist: Refuting a suspect message (from: b)":                       "level=INFO msg=\"another node suspected this one",
 		"[WARN] memberlist: Refuting a dead message (from: b)":                          "level=WARN msg=\"the others removed this node",
 		"[WARN] memberlist: handler queue full, dropping message (3) from=b":            "level=WARN msg=\"more gossip comes than this node handles",
