@@ -27,11 +27,12 @@ import (
 	"github.com/sabir-go/sabir/actor/meta"
 	"github.com/sabir-go/sabir/actor/pool"
 	"github.com/sabir-go/sabir/actor/supervise"
+	"github.com/sabir-go/sabir/internal/brokers"
 	_ "github.com/sabir-go/sabir/transport/mem"
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }
 
 var quiet = actor.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 
