@@ -68,6 +68,7 @@ const (
 	forgetAfter = time.Hour
 	maxLost     = 1024
 	maxAttempts = 8 // at once
+	maxVisits   = 8 // of the addresses of one seed at once
 )
 
 func newRejoiner(self string, lookup func(context.Context, string) []string, log *slog.Logger) *rejoiner {
@@ -212,12 +213,13 @@ func (s *rejoiner) startDue() time.Duration {
 }
 
 func (s *rejoiner) attempt(p *rejoinTarget) {
+	began := time.Now()
 	err := s.visitAll(p)
 	size := s.size()
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.ctx.Err() == nil && slices.Contains(s.targets, p) { // else it was dropped meanwhile
-		s.scheduleNext(p, err, size)
+		s.scheduleNext(p, err, size, began)
 	}
 	select {
 	case s.wake <- struct{}{}:
@@ -235,24 +237,25 @@ func (s *rejoiner) visitAll(p *rejoinTarget) error {
 			members = append(members, membership.Member{Addr: addr})
 		}
 	}
-	first := membership.ErrSelf
-	reached := false
+	results := make(chan error, len(members))
+	begin := make(chan struct{}, maxVisits)
 	for _, m := range members {
-		v := &seedVisit{member: m}
-		port := s.begin(v)
-		_, err := s.join([]string{net.JoinHostPort(placeholderIP.String(), strconv.Itoa(port))})
-		s.lock.Lock()
-		delete(s.visits, port)
-		err = cmp.Or(v.failure, err)
-		s.lock.Unlock()
-		switch {
+		begin <- struct{}{} // an address where nothing answers takes its time, and the others must not wait for it
+		if s.ctx.Err() != nil {
+			return s.ctx.Err()
+		}
+		s.ended.Go(func() {
+			results <- s.visit(m)
+			<-begin
+		})
+	}
+	first, reached := membership.ErrSelf, false
+	for range members {
+		switch err := <-results; {
 		case err == nil:
 			reached = true
 		case errors.Is(first, membership.ErrSelf):
 			first = err
-		}
-		if s.ctx.Err() != nil {
-			break
 		}
 	}
 	if reached {
@@ -261,9 +264,20 @@ func (s *rejoiner) visitAll(p *rejoinTarget) error {
 	return first
 }
 
+// visit visits one address.
+func (s *rejoiner) visit(m membership.Member) error {
+	v := &seedVisit{member: m}
+	port := s.begin(v)
+	_, err := s.join([]string{net.JoinHostPort(placeholderIP.String(), strconv.Itoa(port))})
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	delete(s.visits, port)
+	return cmp.Or(v.failure, err)
+}
+
 // scheduleNext sets the time of the next attempt. A seed that leads back to this node is visited again like one that was reached: its
 // name may come to stand for other nodes, and a load balancer leads elsewhere the next time. The caller holds the lock.
-func (s *rejoiner) scheduleNext(p *rejoinTarget, err error, size int) {
+func (s *rejoiner) scheduleNext(p *rejoinTarget, err error, size int, began time.Time) {
 	p.joining = false
 	if errors.Is(err, membership.ErrLeaving) {
 		p.due = time.Now().Add(maxUnreachedDelay)
@@ -286,7 +300,7 @@ func (s *rejoiner) scheduleNext(p *rejoinTarget, err error, size int) {
 		}
 		p.delay = min(p.delay*2, longest)
 	}
-	p.due = time.Now().Add(jitter(p.delay))
+	p.due = began.Add(jitter(p.delay)) // an attempt of which some addresses took long is no reason to look the name up later
 	if !p.seed || p.warned == !p.reached {
 		return
 	}

@@ -3,8 +3,11 @@ package gossip
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -20,12 +23,12 @@ func TestANodeThatLeavesDoesNotSayThatItsSeedsCannotBeReached(t *testing.T) {
 	defer s.stop()
 	for _, reached := range []bool{true, false} {
 		p := &rejoinTarget{seed: true, joining: true, reached: reached, delay: minUnreachedDelay}
-		s.scheduleNext(p, fmt.Errorf("join: %w", membership.ErrLeaving), 1)
+		s.scheduleNext(p, fmt.Errorf("join: %w", membership.ErrLeaving), 1, time.Now())
 		if out.Len() > 0 || p.reached != reached || p.joining || p.due.IsZero() {
 			t.Errorf("%s: %+v", &out, p)
 		}
 	}
-	s.scheduleNext(&rejoinTarget{seed: true, reached: true}, fmt.Errorf("no route"), 1)
+	s.scheduleNext(&rejoinTarget{seed: true, reached: true}, fmt.Errorf("no route"), 1, time.Now())
 	if !bytes.Contains(out.Bytes(), []byte("a seed cannot be reached")) {
 		t.Errorf("a seed that cannot be reached is not said to be: %s", &out)
 	}
@@ -62,6 +65,45 @@ func TestAMemberIsLostWhileASeedIsVisited(t *testing.T) {
 	case <-ended:
 	case <-time.After(10 * time.Second):
 		t.Fatal("the visit of a seed did not end")
+	}
+	s.stop()
+}
+
+// A name may still have the addresses of nodes that have gone, at each of which a visit takes seconds.
+func TestAddressesOfASeedDoNotWaitForOneThatIsDead(t *testing.T) {
+	addresses := []string{"tcp://dead:1", "tcp://dead:2", "tcp://live:1"}
+	s := newRejoiner("tcp://self:1", func(context.Context, string) []string { return addresses }, slog.New(slog.DiscardHandler))
+	live := make(chan struct{})
+	s.size = func() int { return 1 }
+	s.join = func(at []string) (int, error) {
+		_, port, err := net.SplitHostPort(at[0])
+		if err != nil {
+			return 0, err
+		}
+		number, err := strconv.Atoi(port)
+		if err != nil {
+			return 0, err
+		}
+		if s.member(number).Addr == "tcp://live:1" {
+			close(live)
+			return 1, nil
+		}
+		<-live
+		return 0, errors.New("no answer")
+	}
+	s.setSeeds([]string{"tcp://seed:1"})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.attempt(s.targets[0])
+	}()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the visit of the live address waits for the dead ones")
+	}
+	if !s.targets[0].reached {
+		t.Error("the seed counts as one that is not reached")
 	}
 	s.stop()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"syscall"
 	"time"
 
@@ -116,51 +117,80 @@ func fallbackAddress(address, node string) string {
 // no error that no seed answers, since the first node of a cluster has no node to link to; but it is one where another node
 // holds this one's address.
 func (m *Mesh) bootstrap(ctx context.Context) error {
-	var unreached error
-	for _, seed := range m.seeds() {
-		if seed == m.OwnAddress() {
-			continue // a list of seeds may name the node itself
-		}
+	seeds := slices.DeleteFunc(m.seeds(), func(seed string) bool { return seed == m.OwnAddress() }) // a list of seeds may name the node itself
+	err := m.dialFirst(ctx, seeds, lasting, func(ctx context.Context, seed string) error {
 		err := m.dialSeed(ctx, seed)
-		if err == nil {
-			return nil
-		}
-		if errors.Is(err, membership.ErrSelf) {
-			continue // by another address
-		}
-		if refused, ok := errors.AsType[*wire.HandshakeError](err); ok && !refused.Temporary() {
+		switch {
+		case err == nil, errors.Is(err, membership.ErrSelf): // by another address
+			return err
+		case lasting(err):
 			return fmt.Errorf("the node at %s does not take this one: %w", seed, err)
-		}
-		if unreached == nil {
-			unreached = fmt.Errorf("no node answers at %s: %w", seed, err)
-		}
-		if !m.config.ClientOnly && m.gossip == nil { // gossip tries it again, and logs that
+		case !m.config.ClientOnly && m.gossip == nil: // gossip tries it again, and logs that
 			m.log.Info("seed not reached", "node", m.config.Node, "seed", seed, "error", err)
 		}
-	}
-	if m.config.addressTaken || m.config.ClientOnly {
-		return unreached
+		return fmt.Errorf("no node answers at %s: %w", seed, err)
+	})
+	if lasting(err) || (m.config.addressTaken || m.config.ClientOnly) && !errors.Is(err, membership.ErrSelf) {
+		return err
 	}
 	return nil
 }
 
-// dialSeed links the node to the first address of a seed's name that answers. Its error is that of the first that does not, or
-// ErrSelf where there is no other node.
-func (m *Mesh) dialSeed(ctx context.Context, seed string) (first error) {
-	for _, addr := range m.lookup(ctx, seed) {
-		err := m.dialSlowly(ctx, addr)
-		if err == nil {
-			return nil
-		}
-		if first == nil || errors.Is(first, membership.ErrSelf) {
-			first = err
-		}
-	}
-	if first == nil {
+// lasting reports whether a node refused this one for a reason that stays until somebody changes it, such as a wrong key.
+func lasting(err error) bool {
+	refused, ok := errors.AsType[*wire.HandshakeError](err)
+	return ok && !refused.Temporary() && !errors.Is(err, membership.ErrSelf)
+}
+
+// dialSeed links the node to one address of a seed's name that takes it. Where none does, a lasting refusal is the error, whichever
+// address was dialled first, and ErrSelf where there is no other node.
+func (m *Mesh) dialSeed(ctx context.Context, seed string) error {
+	addrs := m.lookup(ctx, seed)
+	if len(addrs) == 0 {
 		return membership.ErrSelf
 	}
-	return first
+	return m.dialFirst(ctx, addrs, func(error) bool { return false }, m.dialSlowly)
 }
+
+// dialFirst dials addresses until one takes this node. The next one is begun when one has failed, or has kept it waiting: one where nothing
+// answers takes seconds, and a name may still have many of nodes that have gone. A decisive error ends it too.
+func (m *Mesh) dialFirst(ctx context.Context, addrs []string, decisive func(error) bool, dial func(context.Context, string) error) (worst error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	results := make(chan error, len(addrs))
+	waiting := 0
+	begin := func() {
+		if len(addrs) == 0 {
+			return
+		}
+		addr := addrs[0]
+		addrs = addrs[1:]
+		waiting++
+		m.running.Go(func() { results <- dial(ctx, addr) })
+	}
+	begin()
+	patience := time.NewTicker(dialPatience)
+	defer patience.Stop()
+	for waiting > 0 {
+		select {
+		case err := <-results:
+			waiting--
+			if err == nil || decisive(err) {
+				return err
+			}
+			if worst == nil || errors.Is(worst, membership.ErrSelf) || lasting(err) && !lasting(worst) {
+				worst = err
+			}
+			begin()
+		case <-patience.C:
+			begin()
+		}
+	}
+	return worst
+}
+
+// dialPatience is how long an address keeps the next one waiting.
+const dialPatience = 250 * time.Millisecond
 
 // dialSlowly dials an address of a seed. Where this node cannot start without it, since a node listens at the address that both were given, it
 // is dialled again if it takes too long: on a machine with much to do it is only slow.

@@ -39,7 +39,9 @@ func (m *Mesh) lookup(ctx context.Context, address string) []string {
 	if u == nil || m.hub != nil {
 		return []string{address}
 	}
+	ctx, cancel := m.transport.WithDialLimit(ctx) // a name server that is silent takes 10 s by default, and dialling asks it once more
 	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+	cancel()
 	if err != nil || len(ips) == 0 {
 		return []string{address} // dialling it gives an error that names it
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/joining"
 	"github.com/sabir-go/sabir/internal/membership"
+	"github.com/sabir-go/sabir/internal/seal"
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
@@ -126,15 +127,21 @@ func freePort(t *testing.T, ips ...string) int {
 
 func startAt(t *testing.T, ctx context.Context, id, address string, config joining.Config) *Mesh {
 	t.Helper()
-	config.Cluster, config.Connections = "default", 1
-	m, err := New(&host{}, Config{Node: id, Info: Info{Instance: instances.Add(1)}, Log: slog.Default(), Address: address, Config: config})
-	if err == nil {
-		err = errors.Join(m.Listen(ctx), m.Enter(ctx))
-	}
-	if err != nil {
+	m := newAt(t, id, address, config)
+	if err := errors.Join(m.Listen(ctx), m.Enter(ctx)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { stop(t, m) })
+	return m
+}
+
+func newAt(t *testing.T, id, address string, config joining.Config) *Mesh {
+	t.Helper()
+	config.Cluster, config.Connections = "default", 1
+	m, err := New(&host{}, Config{Node: id, Info: Info{Instance: instances.Add(1)}, Log: slog.Default(), Address: address, Config: config})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return m
 }
 
@@ -189,6 +196,67 @@ func TestANameIsLookedUpAgainUntilOthersCome(t *testing.T) {
 			await(t, ctx, "a linked with b", linked(a, "b"))
 			await(t, ctx, "b linked with a", linked(b, "a"))
 		})
+	}
+}
+
+// silent listens at an address and says nothing to those that come, as a machine does whose packets are lost.
+func silent(t *testing.T, address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { conn.Close() })
+		}
+	}()
+}
+
+// What a handshake may take is an hour here: the test fails where one address waits for another.
+func TestAnAddressWhereNothingAnswersKeepsNoOtherOfItsNameWaiting(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	dead := []string{"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"}
+	names, port := newNameServer(t), freePort(t, append(dead, "127.0.0.6", "127.0.0.7")...)
+	for _, ip := range dead {
+		silent(t, fmt.Sprintf("%s:%d", ip, port))
+	}
+	names.set("cluster.test", append(dead, "127.0.0.6")...)
+	startAt(t, ctx, "b", fmt.Sprintf("tcp://127.0.0.6:%d", port), joining.Config{})
+	a := newAt(t, "a", fmt.Sprintf("tcp://127.0.0.7:%d", port), joining.Config{Seeds: []string{fmt.Sprintf("tcp://cluster.test:%d", port)}})
+	if err := a.Listen(ctx); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, a) })
+	a.wire.HandshakeTimeout = time.Hour
+	if err := a.Enter(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if !linked(a, "b")() {
+		t.Error("a has started and is not linked with b")
+	}
+}
+
+// The addresses of a name are dialled in random order.
+func TestANameThatLeadsToAnotherClusterAloneKeepsANodeFromStarting(t *testing.T) {
+	names, port := newNameServer(t), freePort(t, "127.0.0.2", "127.0.0.3", "127.0.0.4")
+	names.set("cluster.test", "127.0.0.2", "127.0.0.3") // nothing listens at the second
+	key := func(text string) joining.Config {
+		return joining.Config{Keys: seal.NewKeys(strings.Repeat(text, 32)), Seeds: []string{fmt.Sprintf("tcp://cluster.test:%d", port)}}
+	}
+	startAt(t, t.Context(), "foreign", fmt.Sprintf("tcp://127.0.0.2:%d", port), joining.Config{Keys: key("f").Keys})
+	for range 10 {
+		a := newAt(t, "a", fmt.Sprintf("tcp://127.0.0.4:%d", port), key("a"))
+		if err := errors.Join(a.Listen(t.Context()), a.Enter(t.Context())); err == nil || !strings.Contains(err.Error(), "wrong key") {
+			t.Fatalf("the error is %v", err)
+		}
+		stop(t, a)
 	}
 }
 
