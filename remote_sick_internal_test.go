@@ -3,6 +3,7 @@ package sabir
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -271,7 +272,18 @@ func hedging(allow func() bool) Middleware {
 }
 
 func TestACopyOfACallGoesToAnotherNodeAndTheFirstAnswerEndsTheOther(t *testing.T) {
-	c := newSickCluster(t, []string{"a", "b"}, cluster.Outlier{Off: true}, Use(hedging(func() bool { return true })), Balance(cluster.Hash))
+	began := make(chan string, 1)
+	// The copy begins when the first attempt is in its handler: on a busy machine that could be cancelled on its way, and never begin.
+	allow := func() bool {
+		select {
+		case <-began:
+			return true
+		case <-time.After(time.Minute):
+			return false
+		}
+	}
+	c := newSickCluster(t, []string{"a", "b"}, cluster.Outlier{Off: true}, Use(hedging(allow)), Balance(cluster.Hash))
+	c.began = began
 	c.still.Store("a", true)
 	key := keyFor(t, c.caller, "a")
 	for n := range int64(5) {
@@ -282,6 +294,7 @@ func TestACopyOfACallGoesToAnotherNodeAndTheFirstAnswerEndsTheOther(t *testing.T
 			if time.Now().After(limit) {
 				t.Fatal("the attempt on the node that stands still was not cancelled")
 			}
+			runtime.Gosched()
 		}
 	}
 }

@@ -226,12 +226,16 @@ func TestHandlersThatWaitRunAllAtOnce(t *testing.T) {
 	c := New()
 	defer c.Close()
 	const callers = 500
-	alone := requests(nil, callers, time.Second, func() { time.Sleep(10 * time.Millisecond) })
-	rate := requests(c, callers, time.Second, func() { time.Sleep(10 * time.Millisecond) })
-	t.Logf("%.0f/s with a limit, %.0f/s without", rate, alone)
-	if rate < alone/4 {
-		t.Errorf("%.0f/s with a limit, %.0f/s without", rate, alone)
+	// Other work of the machine slows now the one and now the other. A limit that held up handlers that wait would slow each round.
+	for range 5 {
+		alone := requests(nil, callers, time.Second, func() { time.Sleep(10 * time.Millisecond) })
+		rate := requests(c, callers, time.Second, func() { time.Sleep(10 * time.Millisecond) })
+		t.Logf("%.0f/s with a limit, %.0f/s without", rate, alone)
+		if rate >= alone/4 {
+			return
+		}
 	}
+	t.Error("the limit holds them up")
 }
 
 func BenchmarkEnterAndLeave(b *testing.B) {
