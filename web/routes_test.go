@@ -297,9 +297,15 @@ func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 		"a time":             {RequestTimeout(-1), "above zero"},
 		"connections":        {MaxConnections(0), "at least 1"},
 		"a filter":           {Filters(exchange.Filter{Name: "own", Problem: errors.New("a rate below zero")}), "below zero"},
-		"a pattern":          {Events("a..b"), "a..b"},
-		"a mount":            {Mounted("/x", func(Site) (http.Handler, error) { return nil, errors.New("no template") }), "no template"},
-		"something else":     {func(c *gateway.HTTPConfig) { c.Options = append(c.Options, 7) }, "int"},
+		"a limit too early": {func(c *gateway.HTTPConfig) {
+			Filters(exchange.Filter{Name: "limit", Before: func(*exchange.Exchange) error { return nil }, ReadsPrincipal: true})(c)
+			Auth()(c)
+		}, `filter "limit" reads who has signed in, and stands before web.Auth`},
+		"a limit of a group too early": {Group("/v1",
+			Filters(exchange.Filter{Name: "limit", Before: func(*exchange.Exchange) error { return nil }, ReadsPrincipal: true}), AllowAnonymous()), "or web.AllowAnonymous"},
+		"a pattern":      {Events("a..b"), "a..b"},
+		"a mount":        {Mounted("/x", func(Site) (http.Handler, error) { return nil, errors.New("no template") }), "no template"},
+		"something else": {func(c *gateway.HTTPConfig) { c.Options = append(c.Options, 7) }, "int"},
 	} {
 		err := sabir.NewNode(sabir.HTTP(":0", test.option)).Start(t.Context())
 		if err == nil || !strings.Contains(err.Error(), test.about) {

@@ -241,6 +241,11 @@ var authHere = exchange.Filter{Name: ""}
 
 // decide moves the place of the authentication to the end of the filters so far, since the last option about it counts.
 func (g *routeGroup) decide() {
+	for i, f := range g.filters {
+		if f.ReadsPrincipal {
+			g.filters[i].Problem = fmt.Errorf("filter %q reads who has signed in, and stands before web.Auth or web.AllowAnonymous: give web.Filters after these", f.Name)
+		}
+	}
 	g.filters = append(slices.DeleteFunc(g.filters, isAuth), authHere)
 	g.decided = true
 }

@@ -76,6 +76,8 @@ type Filter struct {
 	After func(x *Exchange)
 	// Preflight answers an OPTIONS request that browsers send before a call of another site, and returns true if it did.
 	Preflight func(x *Exchange) bool
+	// ReadsPrincipal says that Before reads Principal. A server that has the filter before its authentication does not start.
+	ReadsPrincipal bool
 	// Problem is the error in the filter's settings; nil for none. A server with such a filter does not start.
 	Problem error
 }

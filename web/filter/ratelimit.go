@@ -29,11 +29,11 @@ type RateLimit struct {
 	Burst int     // calls at once: at least 1
 
 	// ByPrincipal limits the calls of each signed-in principal by themselves, wherever they come from, and of others by address.
-	// The filter must stand behind the authentication.
+	// The filter stands behind the authentication, or the server does not start.
 	ByPrincipal bool
 	// ByClaim names a claim of the caller's principal, such as "tenant", with dots for claims in claims: all callers with one value of it
 	// have one limit, whoever they are and wherever they call from. It is a text, a number or a truth value; callers without it are limited
-	// as they are without ByClaim. The filter must stand behind the authentication, and auth.JWTConfig keep the claim.
+	// as they are without ByClaim. The filter stands behind the authentication, as for ByPrincipal, and auth.JWTConfig keeps the claim.
 	ByClaim string
 	// ByHeader names a header whose value distinguishes callers too: only one that the caller cannot choose freely, since a new
 	// value begins with a full burst.
@@ -75,7 +75,7 @@ func (f RateLimit) Filter() exchange.Filter {
 	}
 	r := &rateLimit{RateLimit: f, limit: limit, callers: limit.NewBuckets(f.MaxCallers)}
 	r.policy = fmt.Sprintf(`"%s";q=%d;w=%d`, f.Name, f.Burst, ceilSeconds(limit.Burst()))
-	return exchange.Filter{Name: "ratelimit", Before: r.before}
+	return exchange.Filter{Name: "ratelimit", Before: r.before, ReadsPrincipal: f.ByPrincipal || f.ByClaim != ""}
 }
 
 func (r *rateLimit) before(x *exchange.Exchange) error {
