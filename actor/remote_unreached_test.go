@@ -47,7 +47,7 @@ func (o otherVersion) post() []byte {
 }
 
 // Which of two nodes says hello first goes by their names: m does where the other one is z.
-func TestWhoSendsToANodeOfAnotherProtocolOfProcessesIsToldSo(t *testing.T) {
+func TestWhoSendsToANodeOfAnotherProtocolOfProcessesLearnsWhy(t *testing.T) {
 	for _, other := range []string{"a", "z"} {
 		t.Run(other, func(t *testing.T) {
 			m := startMember(t, "m", "mem://another-protocol-"+other)
@@ -90,7 +90,7 @@ func awaitText(t *testing.T, text string, try func() error) string {
 	}
 }
 
-func TestWhoSendsToANodeWithoutProcessesIsToldSo(t *testing.T) {
+func TestWhoSendsToANodeWithoutProcessesLearnsWhy(t *testing.T) {
 	m := startMember(t, "m", "mem://"+t.Name())
 	n := sabir.NewNode(sabir.NodeID("plain"), sabir.Logger(quiet), sabir.Join(m.node.Info().Addr))
 	if err := n.Start(t.Context()); err != nil {
