@@ -24,12 +24,17 @@ type refusals struct {
 }
 
 type refusal struct {
-	more int // that are not logged
-	from net.Addr
-	err  error
+	level slog.Level
+	more  int // that are not logged
+	from  net.Addr
+	err   error
 }
 
-const causeTooMany = "too many connections have not proved who they are"
+const (
+	causeTooMany = "too many connections have not proved who they are"
+	// causeNewer is ordinary while a cluster is upgraded.
+	causeNewer = "a node of a later release asks for a kind of connection that this one does not know, and does without"
+)
 
 // add notes a refusal. The causes must be few.
 func (r *refusals) add(cause string, from net.Addr, err error) {
@@ -43,8 +48,12 @@ func (r *refusals) add(cause string, from net.Addr, err error) {
 	if r.counts == nil {
 		r.counts = make(map[string]*refusal)
 	}
-	r.counts[cause] = &refusal{}
-	r.log.Warn("connection refused", "node", r.node, "cause", cause, "from", from, "error", err)
+	level := slog.LevelWarn
+	if cause == causeNewer {
+		level = slog.LevelInfo
+	}
+	r.counts[cause] = &refusal{level: level}
+	r.log.Log(context.Background(), level, "connection refused", "node", r.node, "cause", cause, "from", from, "error", err)
 }
 
 // flush logs what was only counted. It is called once a second.
@@ -56,8 +65,8 @@ func (r *refusals) flush() {
 			delete(r.counts, cause)
 			continue
 		}
-		r.log.Warn("connections refused", "node", r.node, "cause", cause, "count", known.more, "last_from", known.from, "error", known.err)
-		r.counts[cause] = &refusal{}
+		r.log.Log(context.Background(), known.level, "connections refused", "node", r.node, "cause", cause, "count", known.more, "last_from", known.from, "error", known.err)
+		r.counts[cause] = &refusal{level: known.level}
 	}
 }
 
@@ -70,6 +79,8 @@ func (m *Mesh) refused(conn net.Conn, err error) {
 	cause := "handshake"
 	if of := causeOfTLS(err); of != "" {
 		cause = of
+	} else if errors.Is(err, wire.ErrNewerPurpose) {
+		cause = causeNewer
 	} else if refused, ok := errors.AsType[*wire.HandshakeError](err); ok {
 		cause = string(refused.Reason)
 	}

@@ -176,3 +176,27 @@ func TestARefusalForACertificateNamesTheSideWhoseItIs(t *testing.T) {
 		}
 	}
 }
+
+func TestANewerNodesKindOfConnectionIsNoWarning(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		var log lines
+		a := startLogging(t, "a", &log)
+		config := a.wire
+		config.Node = "newer"
+		for range 2 {
+			conn, err := a.dialConn(t.Context(), a.OwnAddress())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := wire.Handshake(t.Context(), conn, config, true, "holograms"); err == nil {
+				t.Error("a kind of connection that nobody knows is served")
+			}
+			conn.Close()
+		}
+		time.Sleep(2 * time.Second)
+		bubbletest.Wait()
+		if got := log.String(); strings.Contains(got, "WARN") || strings.Count(got, causeNewer) != 2 {
+			t.Errorf("the log says\n%s", got)
+		}
+	})
+}

@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Reason is the cause of a failed handshake, in words. Both sides end with the same one where it could still be sent.
 type Reason string
@@ -33,6 +36,9 @@ var reasonNumbers = [...]Reason{
 	1: ReasonVersion, 2: ReasonKeyNeeded, 3: ReasonKey, 4: ReasonCluster, 5: ReasonSameNode, 6: ReasonPurpose,
 	7: ReasonRole, 8: ReasonBinding, 9: ReasonMalformed, 10: ReasonRefused, 11: ReasonSelf, 12: ReasonIdentity,
 }
+
+// ErrNewerPurpose is what lies below a refusal, by this side, of a purpose that it does not know. The other node is of a later release, and does without.
+var ErrNewerPurpose = errors.New("the other node is of a later release")
 
 // HandshakeError is the error of Handshake. It holds no key and no proof.
 type HandshakeError struct {

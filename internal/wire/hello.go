@@ -77,7 +77,9 @@ func judge(dialler, acceptor hello, want Purpose) *HandshakeError {
 	case dialler.Node == acceptor.Node:
 		return refuse(ReasonSameNode, "both are called %q: two nodes of the cluster have one id", dialler.Node)
 	case dialler.Purpose != ForLink && dialler.Purpose != ForGossip && dialler.Purpose != ForPackets:
-		return refuse(ReasonPurpose, "the dialling side wants %.64q, which the accepting side does not know", dialler.Purpose)
+		e := refuse(ReasonPurpose, "the dialling side wants %.64q, which the accepting side does not know", dialler.Purpose)
+		e.Err = ErrNewerPurpose
+		return e
 	case want != "" && dialler.Purpose != want:
 		return refuse(ReasonPurpose, "the dialling side wants %q, the accepting side serves %q here", dialler.Purpose, want)
 	case acceptor.Purpose != dialler.Purpose:
