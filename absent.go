@@ -315,7 +315,11 @@ func (a *remoteAction) offered(o *callOptions) endpoint {
 		}
 		return a
 	}
-	e := usual(t.find(a.action.Name))
+	name := a.action.Name
+	if o.split { // its version was lost, whose share goes to the rest
+		name = a.action.unversioned()
+	}
+	e := usual(t.find(name))
 	if other, isRemote := e.(*remoteAction); e == nil || isRemote && len(other.providers.Load().nodes) == 0 {
 		return nil
 	}

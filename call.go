@@ -84,6 +84,7 @@ func (n *Node) endpointFor(e endpoint, action string, o *callOptions) (endpoint,
 		return n.remoteByName(action, o)
 	}
 	if s, split := e.(*splitName); split {
+		o.split = true
 		return s.pick(o.key), nil
 	}
 	return e, nil
@@ -192,6 +193,7 @@ type callOptions struct {
 	noCache bool
 	noRetry bool
 	forEach bool // one of the next two was given, which are for CallEach
+	split   bool // its name had no version, and the share of one was chosen for it
 
 	eachVersion bool
 	quorum      int32 // see Quorum; 0 for all answers

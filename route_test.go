@@ -278,3 +278,34 @@ func TestWhatIsLostHasNoPartInTheCallsOfANameThatAnotherVersionAnswers(t *testin
 		})
 	}
 }
+
+func TestACallOfASharedNameWhoseVersionIsLostOnItsWayGoesToTheRest(t *testing.T) {
+	address := sabir.Join("mem://" + t.Name())
+	start(t, sabir.NodeID("old"), answering("old"), address)
+	canary := sabir.NewNode(sabir.NodeID("canary"), answering("new", sabir.Version(2)), address)
+	if err := canary.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var caller *sabir.Node
+	lose := sabir.Middleware{Name: "lose", Remote: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
+		return func(ctx context.Context, r *sabir.Request) error {
+			if a.Name == "v2.users.get" && canary.State() == sabir.StateRunning {
+				if err := canary.Stop(t.Context()); err != nil {
+					return err
+				}
+				for changed := caller.Changed(); len(caller.Absent()) == 0; changed = caller.Changed() {
+					<-changed
+				}
+			}
+			return next(ctx, r)
+		}
+	}}
+	caller = start(t, sabir.NodeID("caller"), sabir.Use(lose), address)
+	if err := caller.WaitFor(t.Context(), "users", "v2.users"); err != nil {
+		t.Fatal(err)
+	}
+	setRoute(t, caller, "users.get", introspect.Share{To: "v2", Percent: 100})
+	if got := answers(t, caller, 10); got["old"] != 10 {
+		t.Errorf("%v", got)
+	}
+}
