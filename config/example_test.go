@@ -44,7 +44,7 @@ func ExampleLoaded_Option() {
 	c := config.LoadOrExit(config.Config{
 		Args:      os.Args[1:],
 		App:       &own,
-		Telemetry: telemetry.Config{Traces: ring}, // with admin.metrics, Prometheus too
+		Telemetry: telemetry.Config{Traces: ring}, // with metrics for sabir top, and with admin.metrics for Prometheus too
 		LogHandler: func(h slog.Handler) slog.Handler {
 			return telemetry.Redact(ring.LogHandler(h), "password", "token")
 		},

@@ -45,8 +45,8 @@ type Config struct {
 	// and trace_id to each line (it is a [telemetry.LogHandler]): to hide fields by telemetry.Redact, or to
 	// keep lines for the dashboard by the LogHandler of its ring. Default: the handler as it is.
 	LogHandler func(slog.Handler) slog.Handler
-	// Telemetry has the code's wishes for the node's telemetry, such as Traces, to which admin.metrics adds Prometheus. With either the node serves
-	// [telemetry.Telemetry.Stats] too.
+	// Telemetry has the code's wishes for the node's telemetry, such as Traces, to which admin.metrics adds Prometheus. With either the node counts
+	// its calls (Metrics), and serves [telemetry.Telemetry.Stats] too.
 	Telemetry telemetry.Config
 	// SkipApp takes settings of a program's own without looking at them, as a tool that does not know the program does.
 	SkipApp bool

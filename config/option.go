@@ -43,6 +43,7 @@ func (l *Loaded) Option(http ...gateway.HTTPOption) sabir.NodeOption {
 func (l *Loaded) telemetry(metrics *[]gateway.HTTPOption) sabir.NodeOption {
 	wanted := l.config.Telemetry
 	wanted.Prometheus = wanted.Prometheus || l.Settings.Admin.Metrics
+	wanted.Metrics = true // without them telemetry.Stats, which is served below, has no answer for sabir top and the dashboard
 	tel, err := telemetry.New(wanted)
 	if err != nil {
 		return sabir.WithExtension(failed{err})

@@ -130,6 +130,15 @@ func TestTheCodeSaysBesideTheSettingsWhatIsServedTracedAndLogged(t *testing.T) {
 	}
 }
 
+func TestANodeWithTracesOfItsCodeTellsWhatItsActionsDo(t *testing.T) {
+	var spans counter
+	l := load(t, config.Config{Telemetry: telemetry.Config{Traces: &spans}})
+	node := start(t, l)
+	if stats, err := sabir.Call[telemetry.Stats](t.Context(), node, "$telemetry.stats", sabir.Empty{}); err != nil || stats.Node != node.ID() {
+		t.Errorf("%+v, %v", stats, err)
+	}
+}
+
 func TestTheLevelOfTheLogChangesOnSIGHUPAndTheRestIsNamed(t *testing.T) {
 	file := write(t, "sabir.yaml", "log: {level: error}")
 	l := load(t, config.Config{File: file})

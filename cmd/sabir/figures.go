@@ -172,5 +172,5 @@ func (f *clusterFigures) why() string {
 	if f.OverHTTP {
 		return "over HTTP the asked one alone can, if it serves telemetry.Stats; --join asks all"
 	}
-	return "they do not serve telemetry.Stats"
+	return "they do not serve telemetry.Stats, or without metrics; programs that take settings do where admin.address and admin.metrics are set"
 }
