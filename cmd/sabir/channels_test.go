@@ -98,6 +98,19 @@ func TestChannelsCommandsSayWhatIsMissing(t *testing.T) {
 	}
 }
 
+func TestWhoIsNoOperatorIsToldSoOfAllThatIsForOperators(t *testing.T) {
+	startNode(t, sabir.NewNode(quiet(), sabir.HTTP(":0"), channel.Broker("mem://")))
+	for command, action := range map[string]string{
+		"channels": "$channels.list", "channels dead shop.orders.dead": "$channels.dead", "channels replay shop.orders.dead --all": "$channels.replay",
+		"channels delete shop.orders.dead 1": "$channels.delete", "nodes": "$node.nodes", "call $channels.list": "$channels.list",
+	} {
+		got := sabirRun(t, strings.Fields(command)...)
+		if !strings.Contains(got.errOut, "over HTTP the node answers "+action+" to its operators only") || !strings.Contains(got.errOut, "web.Operators") {
+			t.Errorf("%s: %s", command, got.errOut)
+		}
+	}
+}
+
 func TestADeadEventIsListedByItsTypeAndID(t *testing.T) {
 	row := letterRow(channel.DeadLetter{Data: []byte(`{"total":1}`), Attributes: map[string]string{"type": "shop.paid", "id": "7", "source": "/shop"}})
 	if got := row[len(row)-1]; got != `shop.paid 7 {"total":1}` {

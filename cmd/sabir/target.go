@@ -84,7 +84,21 @@ func (c *cli) ask(ctx context.Context, to target, action string, body []byte) ([
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	answer, err := to.Call(ctx, action, body)
+	if _, joined := to.(*clusterClient); !joined && strings.HasPrefix(action, "$") && errors.Is(err, sabir.ErrActionNotFound) {
+		// To who is no operator the runtime's own actions do not exist, and every node has $node.info.
+		if _, other := to.Call(ctx, "$node.info", nil); errors.Is(other, sabir.ErrActionNotFound) {
+			return nil, forOperators(err, action)
+		}
+	}
 	return answer, named(err, action)
+}
+
+func forOperators(err error, action string) error {
+	e := sabir.AsError(err)
+	c := sabir.Errorf(e.Code, e.Name, "%w", advice{errors.New("over HTTP the node answers " + action + " to its operators only"),
+		"join the node's cluster with --join; over HTTP, the node says who its operators are with web.Operators, and you who you are with --key"})
+	c.Node = e.Node
+	return c
 }
 
 // askFor is ask for an answer of a known type.
@@ -106,10 +120,7 @@ func named(err error, action string) error {
 		return err
 	}
 	if strings.HasPrefix(action, "$node.") { // which every node has
-		c := sabir.Errorf(e.Code, e.Name, "%w", advice{errors.New("over HTTP the node answers " + action + " to its operators only"),
-			"join the node's cluster with --join; over HTTP, the node says who its operators are with web.Operators, and you who you are with --key"})
-		c.Node = e.Node
-		return c
+		return forOperators(err, action)
 	}
 	c := *e
 	c.Message = "the node offers no action " + action
