@@ -148,9 +148,11 @@ func whole(t *testing.T, b block) (string, error) {
 	return region(strings.ReplaceAll(string(text), "\r\n", "\n"), name)
 }
 
-// readBy has the tests of files that lie elsewhere.
-var readBy = map[string]string{
-	"deploy/prometheus/prometheus.yml": "telemetry/deploy_test.go",
+// readBy has the tests of files that lie elsewhere, each with what it names of them.
+var readBy = map[string]struct{ test, names string }{
+	"deploy/prometheus/prometheus.yml":                             {"telemetry/deploy_test.go", "prometheus.yml"},
+	"examples/micro/gomicro/main.go":                               {"examples/micro/main_test.go", "gomicro"},
+	"examples/dubbo/java/src/main/java/com/shop/OrderService.java": {"examples/dubbo/main_test.go", "src/main/java"},
 }
 
 // tested tells whether a source belongs to a test: it is one, a file of a package that has tests, or one below testdata that a test names.
@@ -162,8 +164,8 @@ func tested(path string) bool {
 	if folder, _, below := strings.Cut(path, "/testdata/"); below {
 		readers, name = folder+"/*_test.go", filepath.Base(path)
 	}
-	if reader := readBy[path]; reader != "" {
-		readers, name = reader, filepath.Base(path)
+	if reader, there := readBy[path]; there {
+		readers, name = reader.test, reader.names
 	}
 	tests, _ := filepath.Glob(filepath.Join("..", readers))
 	for _, test := range tests {

@@ -1,6 +1,8 @@
 package micro_test
 
 import (
+	"context"
+
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/micro"
 	"github.com/sabir-go/sabir/bridge/micro/etcd"
@@ -47,6 +49,34 @@ func ExampleEndpoint() {
 	// doc: endpoint
 	node := sabir.NewNode(sabir.Serve(greeter),
 		micro.Bridge(micro.Listen(":8080"), micro.Endpoint("go.micro.srv.greeter", "Say.Hello", "greeter.hello")))
+	// end
+	_ = node
+}
+
+type HelloRequest struct {
+	Name string `json:"name" validate:"required"`
+}
+
+type HelloReply struct {
+	Text string `json:"text"`
+}
+
+// doc: moved
+var Hello = sabir.NewAction[HelloRequest, HelloReply]("greeter.hello")
+
+func hello(_ context.Context, in HelloRequest) (HelloReply, error) {
+	return HelloReply{Text: "Hello, " + in.Name}, nil
+}
+
+// end
+
+func ExampleBridge_moved() {
+	// doc: moved-node
+	greeter := sabir.NewService("greeter")
+	Hello.Handle(greeter, hello)
+
+	node := sabir.NewNode(sabir.Serve(greeter),
+		micro.Bridge(micro.MDNS(), micro.Open(), micro.Listen("10.0.0.7:8080"), micro.Expose("greeter.*")))
 	// end
 	_ = node
 }

@@ -15,11 +15,15 @@ import (
 	"github.com/sabir-go/sabir/bridge/dubbo"
 )
 
+// doc: input
+
 // Order has the two arguments of the interfaces' methods, in their order.
 type Order struct {
 	Article string `validate:"required"`
 	Amount  int32  `validate:"min=1"`
 }
+
+// end
 
 func main() {
 	at := flag.String("at", "dubbo://:20880", "where the orders are served")
@@ -34,6 +38,7 @@ func main() {
 	}
 }
 
+// doc: orders
 func orders() *sabir.Service {
 	s := sabir.NewService("orders")
 	sabir.Handle(s, "place", func(ctx context.Context, in Order) (string, error) {
@@ -45,3 +50,5 @@ func orders() *sabir.Service {
 	})
 	return s
 }
+
+// end

@@ -37,7 +37,7 @@ var reasonNumbers = [...]Reason{
 	7: ReasonRole, 8: ReasonBinding, 9: ReasonMalformed, 10: ReasonRefused, 11: ReasonSelf, 12: ReasonIdentity,
 }
 
-// ErrNewerPurpose is what lies below a refusal, by this side, of a purpose that it does not know. The other node is of a later release, and does without.
+// ErrNewerPurpose lies below a refusal, by this side, of a purpose that it does not know. The other node is of a later release, and does without.
 var ErrNewerPurpose = errors.New("the other node is of a later release")
 
 // HandshakeError is the error of Handshake. It holds no key and no proof.

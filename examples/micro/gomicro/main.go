@@ -24,6 +24,8 @@ type HelloReply struct {
 	Text string `json:"text"`
 }
 
+// doc: handler
+
 // Greeter is a handler as go-micro has them.
 type Greeter struct{}
 
@@ -31,6 +33,8 @@ func (*Greeter) Hello(_ context.Context, in *HelloRequest, out *HelloReply) erro
 	out.Text = "Hello, " + in.Name
 	return nil
 }
+
+// end
 
 type Order struct {
 	Item string `json:"item"`
