@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/processor"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -31,7 +32,7 @@ func processorShare() float32 {
 	if past < 0.5 {
 		return u.share
 	}
-	used := processorSeconds()
+	used := processor.Seconds()
 	if !u.when.IsZero() {
 		u.share = float32(min(1, max(0, (used-u.used)/past/float64(runtime.GOMAXPROCS(0)))))
 	}

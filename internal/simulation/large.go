@@ -8,11 +8,11 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/processor"
 	"github.com/sabir-go/sabir/policy"
 )
 
@@ -80,9 +80,9 @@ func (l Large) Measure(ctx context.Context) (Measured, error) {
 	m.Links /= l.Nodes
 	m.Goroutines, m.Memory = runtime.NumGoroutine()/l.Nodes, memoryInUse()/l.Nodes
 	time.Sleep(settle)
-	used, sent := processorTime(), running.Load().written.Load()
+	used, sent := processor.Seconds(), running.Load().written.Load()
 	time.Sleep(idleFor)
-	m.Processor = float64(processorTime()-used) / float64(idleFor) / float64(l.Nodes)
+	m.Processor = (processor.Seconds() - used) / idleFor.Seconds() / float64(l.Nodes)
 	m.Sent = float64(running.Load().written.Load()-sent) / idleFor.Seconds() / float64(l.Nodes)
 	return m, c.change(ctx, &m)
 }
@@ -226,10 +226,4 @@ func memoryInUse() int {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc + m.StackInuse)
-}
-
-func processorTime() time.Duration {
-	var r syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r)
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }

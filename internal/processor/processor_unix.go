@@ -1,14 +1,14 @@
 //go:build unix
 
-package mesh
+package processor
 
 import (
 	"syscall"
 	"time"
 )
 
-// processorSeconds is the time that the processors have worked for this process.
-func processorSeconds() float64 {
+// Seconds is the time for which the processors have worked for this process.
+func Seconds() float64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0

@@ -1,11 +1,11 @@
 //go:build !unix
 
-package mesh
+package processor
 
 import "runtime/metrics"
 
-// processorSeconds is the time that goroutines and the runtime have run, as of the last garbage collection.
-func processorSeconds() float64 {
+// Seconds is the time for which goroutines and the runtime have run, as of the last garbage collection.
+func Seconds() float64 {
 	samples := []metrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
 	metrics.Read(samples)
 	return samples[0].Value.Float64() - samples[1].Value.Float64()
