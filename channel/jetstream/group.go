@@ -12,8 +12,11 @@ import (
 	"github.com/sabir-go/sabir/channel/engine"
 )
 
-// pullFor is the time that one request for messages stands with the server.
-const pullFor = 30 * time.Second
+// pullFor is the time for which the server keeps a request for messages. The client repeats it then.
+const (
+	pullFor   = 30 * time.Second
+	heartbeat = 5 * time.Second
+)
 
 // group is one node's part of a durable consumer. One request at a time stands with the server, for as many messages as
 // the caller wanted when it was made.
@@ -23,11 +26,11 @@ type group struct {
 	ended    context.Context
 	end      context.CancelFunc
 
-	mu     sync.Mutex
-	cancel context.CancelFunc // of the request; under mu
+	mu       sync.Mutex
+	standing *request // under mu too for those who end it
 
 	receiving sync.Mutex
-	batch     jetstream.MessageBatch // under receiving
+	request   *request // under receiving
 }
 
 func (s *store) Join(ctx context.Context, spec engine.GroupSpec) (engine.Group, error) {
@@ -75,23 +78,20 @@ func (g *group) Receive(ctx context.Context, limit int) ([]*engine.Delivery, err
 		if g.ended.Err() != nil {
 			return nil, engine.ErrClosed
 		}
-		if err := g.request(limit); err != nil {
+		if err := g.ask(limit); err != nil {
 			return nil, err
 		}
 		select {
-		case msg, ok := <-g.batch.Messages():
+		case msg, ok := <-g.request.messages:
 			if ok {
 				list := g.collect(msg, limit)
 				g.failed.notify(list)
 				return list, nil
 			}
-			err := g.batch.Error()
-			g.batch = nil
-			if err = failure(err); err != nil && !errors.Is(err, engine.ErrUnreachable) {
-				return nil, err
-			}
-			if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-				return nil, err // the caller waits a little before it asks again
+			err := g.request.failure()
+			g.request = nil
+			if err != nil {
+				return nil, failure(err) // the caller waits a little before it asks again
 			}
 		case <-g.ended.Done():
 		case <-ctx.Done():
@@ -100,24 +100,18 @@ func (g *group) Receive(ctx context.Context, limit int) ([]*engine.Delivery, err
 	}
 }
 
-// request makes a request where none stands.
-func (g *group) request(limit int) error {
-	if g.batch != nil {
+// ask makes a request where none stands.
+func (g *group) ask(limit int) error {
+	if g.request != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(g.ended, pullFor)
-	g.mu.Lock()
-	if g.cancel != nil {
-		g.cancel()
-	}
-	g.cancel = cancel // before the request is made: a server may be gone with it at any time from then on
-	g.mu.Unlock()
-	batch, err := g.consumer.Fetch(limit, jetstream.FetchContext(ctx))
+	g.mu.Lock() // a server may be gone with the request at any time from then on
+	defer g.mu.Unlock()
+	r, err := newRequest(g.consumer, limit, g.failed.store.conn.IsConnected)
 	if err != nil {
-		cancel()
 		return failure(err)
 	}
-	g.batch = batch
+	g.request, g.standing = r, r
 	return nil
 }
 
@@ -126,10 +120,9 @@ func (g *group) collect(msg jetstream.Msg, limit int) []*engine.Delivery {
 	list := []*engine.Delivery{delivery(msg)}
 	for len(list) < limit {
 		select {
-		case msg, ok := <-g.batch.Messages():
+		case msg, ok := <-g.request.messages:
 			if !ok {
-				g.batch = nil
-				return list
+				return list // Receive finds out why
 			}
 			list = append(list, delivery(msg))
 		default:
@@ -188,23 +181,35 @@ func (g *group) Extend(_ context.Context, list ...*engine.Delivery) error {
 func (g *group) renew() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.cancel != nil {
-		g.cancel()
-		g.cancel = nil
+	if g.standing != nil {
+		g.standing.end()
+		g.standing = nil
 	}
 }
+
+// closeLimit is how long Close waits for what is on its way.
+const closeLimit = 2 * time.Second
 
 func (g *group) Close() error {
 	g.end()
 	g.renew()
 	g.receiving.Lock()
 	defer g.receiving.Unlock()
-	if g.batch == nil {
+	if g.request == nil {
 		return nil
 	}
-	for msg := range g.batch.Messages() { // closed by now, or soon
-		_ = msg.Nak() // it comes again without, later
+	limit := time.NewTimer(closeLimit)
+	defer limit.Stop()
+	for {
+		select {
+		case msg, ok := <-g.request.messages:
+			if !ok {
+				g.request = nil
+				return nil
+			}
+			_ = msg.Nak() // it comes again without, later
+		case <-limit.C: // the connection was lost meanwhile
+			return nil
+		}
 	}
-	g.batch = nil
-	return nil
 }

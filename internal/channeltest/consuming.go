@@ -334,6 +334,71 @@ func closeEnds(b *bench) {
 	}
 }
 
+// closeGivesBack closes a group in the middle of what is handed out to it, again and again. A message that was on its way and is lost with the group
+// would come to another one after AckWait only.
+func closeGivesBack(b *bench) {
+	const rounds, each = 30, 40
+	b.declare(engine.Spec{})
+	seen := make(map[string]bool)
+	spec := engine.GroupSpec{AckWait: time.Hour}
+	for round := range rounds {
+		g := b.join(spec)
+		some := make(chan struct{})
+		ended := make(chan []*engine.Delivery)
+		go func() {
+			var list []*engine.Delivery
+			for {
+				got, err := g.Receive(context.Background(), each)
+				list = append(list, got...)
+				if len(list) == len(got) && len(got) > 0 { // the first
+					close(some)
+				}
+				if err != nil {
+					ended <- list
+					return
+				}
+			}
+		}()
+		published := make(chan struct{})
+		go func() {
+			defer close(published)
+			batch := make([]*engine.Outgoing, each)
+			for i := range batch {
+				batch[i] = message(fmt.Sprintf("%d.%d", round, i))
+			}
+			b.store.Publish(context.Background(), b.name, batch)
+			for _, m := range batch {
+				if m.Err != nil {
+					b.Errorf("publish: %v", m.Err)
+				}
+			}
+		}()
+		<-some
+		if err := g.Close(); err != nil {
+			b.Fatal(err)
+		}
+		list := <-ended
+		<-published
+		for _, text := range texts(list) {
+			seen[text] = true
+		}
+		b.done(g, list...)
+	}
+	g := b.join(spec)
+	for began := time.Now(); len(seen) < rounds*each; {
+		ctx, cancel := context.WithTimeout(b.Context(), waitLimit-time.Since(began))
+		list, err := g.Receive(ctx, each)
+		cancel()
+		if err != nil {
+			b.Fatalf("%d of %d messages did not come: %v", rounds*each-len(seen), rounds*each, err)
+		}
+		for _, text := range texts(list) {
+			seen[text] = true
+		}
+		b.done(g, list...)
+	}
+}
+
 func dropCount(b *bench) {
 	if !b.store.Features().KeepMessages {
 		refused(b, engine.Spec{Name: b.name, MaxCount: 10})

@@ -79,6 +79,7 @@ func Run(t *testing.T, setup Setup) {
 		{"no more is handed out than was asked for", limited},
 		{"a context ends the wait for messages", waitEnds},
 		{"closing ends the wait for messages", closeEnds},
+		{"what is on its way to a group that closes is handed out elsewhere at once", closeGivesBack},
 		{"limits of number drop the oldest", dropCount},
 		{"limits of age drop what is older", dropAge},
 		{"letters are listed and taken out one by one", deadMessages},
