@@ -54,7 +54,8 @@ type Job struct {
 	// Once is a store that the schedulers of several nodes share: each time of the job then belongs to one of them, which runs it; the
 	// others count it as Elsewhere in Status. Give all of them the job under one name, with the same times. A time is run at most once: not if the
 	// store cannot be reached within half a minute, nor if the node dies between taking it and the run. So CatchUp is 0, and Every
-	// counts from the beginning of 1970, as the nodes start at different times. An expression may not be @every.
+	// counts from the beginning of 1970, as the nodes start at different times. An expression may not be @every. Overlap is about the
+	// runs on one node: while one runs here, the next time may be run elsewhere.
 	Once store.Store
 }
 
