@@ -12,9 +12,10 @@ import (
 	"github.com/sabir-go/sabir/channel/engine"
 )
 
-// pullFor is the time for which the server keeps a request for messages. The client repeats it then.
 const (
-	pullFor   = 30 * time.Second
+	// pullFor is the time for which the server keeps a request for messages. The client repeats it then.
+	pullFor = 30 * time.Second
+	// heartbeat is the interval at which a server that keeps a request says so. A request of which two are missed ends with an error.
 	heartbeat = 5 * time.Second
 )
 

@@ -169,8 +169,8 @@ func (m *Mesh) dialFirst(ctx context.Context, addrs []string, decisive func(erro
 		m.running.Go(func() { results <- dial(ctx, addr) })
 	}
 	begin()
-	patience := time.NewTicker(dialPatience)
-	defer patience.Stop()
+	next := time.NewTicker(attemptDelay)
+	defer next.Stop()
 	for waiting > 0 {
 		select {
 		case err := <-results:
@@ -182,15 +182,15 @@ func (m *Mesh) dialFirst(ctx context.Context, addrs []string, decisive func(erro
 				worst = err
 			}
 			begin()
-		case <-patience.C:
+		case <-next.C:
 			begin()
 		}
 	}
 	return worst
 }
 
-// dialPatience is how long an address keeps the next one waiting.
-const dialPatience = 250 * time.Millisecond
+// attemptDelay is the time for which an address keeps the next one waiting: the Connection Attempt Delay of RFC 8305, section 5.
+const attemptDelay = 250 * time.Millisecond
 
 // dialSlowly dials an address of a seed. Where this node cannot start without it, since a node listens at the address that both were given, it
 // is dialled again if it takes too long: on a machine with much to do it is only slow.
