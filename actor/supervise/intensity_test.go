@@ -139,14 +139,29 @@ func TestRestForOneTriesAgainFromTheChildThatDidNotRestart(t *testing.T) {
 	w.nothingElse(pid)
 }
 
+// crashOnce makes the init of a worker that crashes as soon as a channel is closed: a supervisor that ends before it is watched ends for no reason.
+func crashOnce(watched <-chan struct{}) func(*actor.Process) error {
+	return func(p *actor.Process) error {
+		pid, system := p.PID(), p.System()
+		go func() {
+			<-watched
+			_ = actor.Send(system, pid, fail{errCrash}) // it may have been shut down
+		}()
+		return nil
+	}
+}
+
 func TestSupervisorWhoseChildAlwaysCrashesEndsAndItsParentRestartsIt(t *testing.T) {
 	w := newWorld(t)
 	j := w.job("bad")
-	j.init = func(p *actor.Process) error { return actor.Send(p, p.PID(), fail{errCrash}) }
+	watched := make(chan struct{})
+	j.init = crashOnce(watched)
 	bad := supervise.Child{ID: "bad", Start: working.Spec(j)}
 	inner := supervise.Spec(supervise.Config{Intensity: 1}, bad)
 	outer := w.start(supervise.Spec(supervise.Config{Intensity: 1}, w.worker("good"), supervise.Child{ID: "inner", Start: inner, Restart: supervise.Transient}))
-	reason := w.watch(outer)()
+	ended := w.watch(outer)
+	close(watched)
+	reason := ended()
 	w.expect("start good")
 	for range 2 { // the outer one starts the inner one twice, that its child twice each time
 		w.expect("start bad", "end bad", "start bad", "end bad")
@@ -162,13 +177,17 @@ func TestIntensityStormIsOver(t *testing.T) {
 	j := w.job("bad")
 	j.quiet = true
 	var starts atomic.Int32
-	j.init = func(p *actor.Process) error { starts.Add(1); return actor.Send(p, p.PID(), fail{errCrash}) }
+	watched := make(chan struct{})
+	crash := crashOnce(watched)
+	j.init = func(p *actor.Process) error { starts.Add(1); return crash(p) }
 	var list []supervise.Child
 	for _, id := range strings.Split("abcdefghij", "") {
 		list = append(list, supervise.Child{ID: id, Start: working.Spec(j)})
 	}
 	pid := w.start(supervise.Spec(supervise.Config{Intensity: 1000}, list...))
-	if reason := w.watch(pid)(); !errors.Is(reason, supervise.ErrRestartIntensity) {
+	ended := w.watch(pid)
+	close(watched)
+	if reason := ended(); !errors.Is(reason, supervise.ErrRestartIntensity) {
 		t.Error(reason)
 	}
 	if n := starts.Load(); n != 1010 {
