@@ -64,6 +64,39 @@ func TestANodeThatStandsStillGetsNoCallsWhileOthersOfferTheAction(t *testing.T) 
 }
 
 // The streams are in both directions, each from a node that was killed.
+// The node is sent a large packet only when it has read the one before, however long that takes: its reader breaks the connection otherwise.
+func TestLargePacketsOutliveAStopOfTheNode(t *testing.T) {
+	t.Parallel()
+	a := newTCPPlace(t)
+	n := a.node("go", []sabir.Servable{orders()}, moleculer.Expose("**"))
+	js := a.peer("5", "js")
+	if err := n.WaitFor(t.Context(), "v2.js"); err != nil {
+		t.Fatal(err)
+	}
+	if err := brokers.Suspend(js.process.Process); err != nil {
+		t.Fatal(err)
+	}
+	const stop = 15 * time.Second // half of the silence that is borne
+	resumed := time.AfterFunc(stop, func() { _ = js.process.Process.Signal(syscall.SIGCONT) })
+	defer resumed.Stop()
+	text := strings.Repeat("x", 1_000_000)
+	failed := make(chan error, 5)
+	for range cap(failed) {
+		go func() {
+			back, err := sabir.Call[string](t.Context(), n, "js.echo", text)
+			if err == nil && back != text {
+				err = fmt.Errorf("%d bytes came back", len(back))
+			}
+			failed <- err
+		}()
+	}
+	for range cap(failed) {
+		if err := <-failed; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestStreamsOfANodeThatWasKilledEnd(t *testing.T) {
 	brokers.Long(t)
 	t.Parallel()

@@ -85,13 +85,13 @@ func (m *tcp) greeting() []byte {
 	return m.frame(out, frameGossipRequest, m.question())
 }
 
-// appendQuestion appends a PING, which the node answers when it has read all before.
-func (m *tcp) appendQuestion(dst []byte, id string) []byte {
+// appendPing appends a PING, which the node answers when it has read all before.
+func (m *tcp) appendPing(dst []byte, node, id string) []byte {
 	version := m.bridge.versions[0]
-	if p := m.bridge.peers.get(id); p != nil {
+	if p := m.bridge.peers.get(node); p != nil {
 		version = p.version
 	}
-	return appendFrame(dst, frameKinds["PING"], m.bridge.pingPacket(version, time.Now()))
+	return appendFrame(dst, frameKinds["PING"], m.bridge.pingPacket(version, id, time.Now()))
 }
 
 // tell gives all linked nodes what this one offers, once for each change.

@@ -151,13 +151,15 @@ func (b *bridge) look() {
 
 // ask sends a PING. The broker reports where nobody listens to it, which is so a moment after a process was killed.
 func (b *bridge) ask(p *peer, now time.Time) {
-	if err := b.broker.Probe(b.prefix+"PING."+p.id, b.pingPacket(p.version, now)); err != nil {
+	if err := b.broker.Probe(b.prefix+"PING."+p.id, b.pingPacket(p.version, "look", now)); err != nil {
 		b.note("a packet could not be sent", "PING."+p.id, err)
 	}
 }
 
-func (b *bridge) pingPacket(version string, now time.Time) []byte {
-	packet := append(appendTime(append(b.appendHead(nil, version), `,"time":`...), now), `,"id":"look"}`...)
+// pingPacket makes a PING, whose id comes back with the answer.
+func (b *bridge) pingPacket(version, id string, now time.Time) []byte {
+	packet := append(appendTime(append(b.appendHead(nil, version), `,"time":`...), now), `,"id":`...)
+	packet = append(appendText(packet, id), '}')
 	packet, _ = b.wire.fromJSON(packet, "", nil) // it holds nothing that has no form
 	return packet
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/accept"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -276,8 +277,9 @@ func (m *tcp) take(kind byte, body []byte, from net.IP) {
 		return
 	case frameKinds["PONG"]:
 		var h heartbeat
-		if m.bridge.wire.decode(body, &h) == nil {
-			m.paced(h.Sender)
+		var id string
+		if m.bridge.wire.decode(body, &h) == nil && json.Decode(h.ID, &id) == nil {
+			m.answered(h.Sender, id)
 		}
 	}
 	for name, k := range frameKinds {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -76,7 +77,9 @@ type link struct {
 	conn    net.Conn
 	failed  error
 	leaving bool
-	pong    chan struct{} // the node has answered
+
+	asked int           // counts the questions behind large packets: the id of each
+	read  chan struct{} // the node has answered the last of them
 }
 
 const (
@@ -84,23 +87,21 @@ const (
 	maxQueued   = 8 << 20
 	controlSize = 4 << 10
 	dialLimit   = 3 * time.Second
-	// writeLimit is the time in which a node must take something.
-	writeLimit = 10 * time.Second
 	// pacedFrom is the size of frames behind which nothing may follow at once. Moleculer's reader breaks the connection when more than tcpLimit lies in its
 	// buffer, even of packets that are allowed, and takes up to 64 KiB at a time.
 	pacedFrom = tcpLimit - 64<<10
-	paceLimit = 5 * time.Second
 	// flushLimit is the time in which a link that is left writes what waits.
 	flushLimit = time.Second
 )
 
 func newLink(m *tcp, node string) *link {
-	l := &link{mesh: m, node: node, pong: make(chan struct{}, 1)}
+	l := &link{mesh: m, node: node, read: make(chan struct{}, 1)}
 	l.change.L = &l.mu
 	return l
 }
 
-// send adds a frame to what waits to be written, which bounds how long the caller may have to wait for place, by writeLimit.
+// send adds a frame to what waits to be written, which the caller may have to wait for: a node that takes nothing for as
+// long as its silence is borne ([Heartbeat]) has lost its link, which ends the wait.
 func (l *link) send(frame []byte, waits bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,11 +188,7 @@ func (l *link) write() error {
 		l.change.Broadcast()
 		l.mu.Unlock()
 		if paced {
-			select {
-			case <-l.pong: // of another question
-			default:
-			}
-			batch = l.mesh.appendQuestion(batch, l.node)
+			batch = l.appendQuestion(batch)
 		}
 		if err := l.put(batch); err != nil {
 			return err
@@ -205,19 +202,51 @@ func (l *link) write() error {
 	}
 }
 
-// await waits until the node has read what was written, which it shows by its answer to the question behind that.
+// appendQuestion appends a PING with an id of its own. The answer to another PING, which was written earlier, must not count: the node would be sent the next
+// packet before it has read this one.
+func (l *link) appendQuestion(batch []byte) []byte {
+	l.mu.Lock()
+	l.asked++
+	id := l.asked
+	l.mu.Unlock()
+	select {
+	case <-l.read: // too late
+	default:
+	}
+	return l.mesh.appendPing(batch, l.node, strconv.Itoa(id))
+}
+
+// answered is called for a PONG of the node.
+func (l *link) answered(id string) {
+	l.mu.Lock()
+	last := id == strconv.Itoa(l.asked)
+	l.mu.Unlock()
+	if last {
+		l.goOn()
+	}
+}
+
+// await waits until the node has read what was written, which it shows by its answer to the question behind that. One that answers none is sent the rest
+// when the time has passed in which it must answer.
 func (l *link) await() {
-	limit := time.NewTimer(paceLimit)
+	limit := time.NewTimer(l.mesh.bridge.timeout)
 	defer limit.Stop()
 	select {
-	case <-l.pong:
+	case <-l.read:
 	case <-limit.C:
 	case <-l.mesh.ctx.Done():
 	}
 }
 
+func (l *link) goOn() {
+	select {
+	case l.read <- struct{}{}:
+	default:
+	}
+}
+
 func (l *link) put(data []byte) error {
-	if err := l.conn.SetWriteDeadline(time.Now().Add(writeLimit)); err != nil {
+	if err := l.conn.SetWriteDeadline(time.Now().Add(l.mesh.bridge.timeout)); err != nil {
 		return err
 	}
 	_, err := l.conn.Write(data)
@@ -239,6 +268,7 @@ func (l *link) fail(err error) {
 		l.conn.Close()
 	}
 	l.mu.Unlock()
+	l.goOn()
 	if !ended {
 		l.mesh.unlinked(l)
 	}

@@ -108,20 +108,17 @@ func (m *tcp) unlinked(l *link) {
 	}
 }
 
-// paced is called for the answer of a node to a question.
-func (m *tcp) paced(id string) {
+// answered is called for the PONG of a node.
+func (m *tcp) answered(node, id string) {
 	m.mu.Lock()
-	n := m.nodes[id]
+	n := m.nodes[node]
 	var l *link
 	if n != nil {
 		l = n.link
 	}
 	m.mu.Unlock()
 	if l != nil {
-		select {
-		case l.pong <- struct{}{}:
-		default:
-		}
+		l.answered(id)
 	}
 }
 
