@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
-	"math"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -51,54 +49,50 @@ func WaitForNodeByDefault(d time.Duration) NodeOption {
 }
 
 // rememberAbsent adds to a table, which replaces old, the actions that old had from nodes that have gone. What a node that is still
-// there has withdrawn, by Node.Remove, is not remembered.
+// there has withdrawn, by Node.Remove, is not remembered. It takes time for each service that is absent or has changed, not for
+// each action: when many nodes go at once, each of the others does this for every one of them.
 func (n *Node) rememberAbsent(t, old *routingTable, others map[string]provider) {
 	if n.forgetting != nil {
 		n.forgetting.Stop()
 	}
 	now := time.Now()
-	t.absent = make(map[string]*remoteAction)
-	for name, a := range old.absent {
-		if !t.offers(name) && now.Sub(a.lost.Load().at) < absentFor {
-			t.absent[name] = a
+	t.absent, t.absentVersions = make(map[string][]*remoteService), make(map[string][]*remoteService)
+	for full, lost := range old.absent {
+		if still := t.stillAbsent(full, lost, now); len(still) > 0 {
+			t.absent[full] = still
 		}
 	}
-	for full, s := range old.remote {
-		if t.remote[full] == s || n.remote != nil {
-			continue
-		}
-		for _, o := range s.all() {
-			name := o.action.Name
-			if t.offers(name) {
+	if n.remote == nil {
+		for full, s := range old.remote {
+			if t.remote[full] == s {
 				continue
 			}
-			a := s.action(o.short)
-			node := lostNode(a, others, old.view, t.view)
-			a.providers.Store(&providers{})
-			if node != "" {
-				a.lost.Store(&loss{node, now})
-				t.absent[name] = a
+			if lost := n.lostOf(s, t, old.view, others, now); lost != nil {
+				t.absent[full] = t.stillAbsent(full, append([]*remoteService{lost}, t.absent[full]...), now)
 			}
 		}
 	}
 	if len(t.absent) == 0 {
 		return
 	}
-	list := slices.SortedFunc(maps.Values(t.absent), func(a, b *remoteAction) int { return a.lost.Load().at.Compare(b.lost.Load().at) })
-	for _, a := range list[:max(0, len(list)-maxAbsent)] {
-		delete(t.absent, a.action.Name)
-	}
-	n.forgetting = time.AfterFunc(absentFor-now.Sub(list[0].lost.Load().at), n.forgetAbsent)
-	for name, a := range t.absent {
-		if t.find(name) == nil { // else it is a name without a version, which another version answers now
-			t.actions[name] = a
+	t.boundAbsent()
+	first := now
+	for _, lost := range t.absent {
+		for _, s := range lost {
+			if s.lost.Before(first) {
+				first = s.lost
+			}
+			if s.number > 0 {
+				t.absentVersions[s.name] = append(t.absentVersions[s.name], s)
+			}
 		}
 	}
-	for short, a := range t.absentDefaults() {
-		if t.find(short) == nil {
-			t.actions[short] = a
-		}
+	for _, versions := range t.absentVersions {
+		sort.Slice(versions, func(i, j int) bool {
+			return cmp.Or(cmp.Compare(versions[j].rank(), versions[i].rank()), versions[j].lost.Compare(versions[i].lost)) < 0
+		})
 	}
+	n.forgetting = time.AfterFunc(absentFor-now.Sub(first), n.forgetAbsent)
 }
 
 // offers reports whether a node offers the action of that full name.
@@ -108,56 +102,6 @@ func (t *routingTable) offers(full string) bool {
 	}
 	s, _ := t.offering(full)
 	return s != nil
-}
-
-// lostNode is the node that offered the action in the old view and has gone in the new one; "" where all are still there.
-func lostNode(a *remoteAction, others map[string]provider, before, now *membership.View) string {
-	for _, one := range a.providers.Load().nodes {
-		if one.isHere() {
-			continue
-		}
-		other, there := others[one.id]
-		was, is := before.Catalog(one.id), now.Catalog(one.id)
-		if !there || !other.same(&one) || was == nil || is == nil || was.Instance != is.Instance {
-			return one.id
-		}
-	}
-	return ""
-}
-
-// absentDefaults maps names without a version to the absent actions that they would reach.
-func (t *routingTable) absentDefaults() map[string]*remoteAction {
-	defaults := make(map[string]*remoteAction)
-	for _, a := range t.absent {
-		if a.action.Version == 0 {
-			continue
-		}
-		short := a.serviceWithoutVersion() + a.action.Name[len(a.action.Service):]
-		if other := defaults[short]; other == nil || a.rank() > other.rank() {
-			defaults[short] = a
-		}
-	}
-	return defaults
-}
-
-// serviceWithoutVersion is the name of its service without the version.
-func (a *remoteAction) serviceWithoutVersion() string {
-	if a.action.Version == 0 {
-		return a.action.Service
-	}
-	_, short, _ := strings.Cut(a.action.Service, ".")
-	return short
-}
-
-// rank is the greater, the sooner names without a version reach this one of a service's: see preferredOver.
-func (a *remoteAction) rank() int {
-	switch {
-	case a.action.Version == 0:
-		return math.MaxInt
-	case a.preferred:
-		return math.MaxInt/2 + a.action.Version
-	}
-	return a.action.Version
 }
 
 // forgetAbsent makes the table without what was absent for too long.
@@ -182,8 +126,19 @@ func (n *Node) stopForgetting() {
 // the version that names without one reach come before those of others.
 func (n *Node) Absent() []*Action {
 	t := n.table.Load()
-	list := slices.SortedFunc(maps.Values(t.absent), func(a, b *remoteAction) int {
-		return cmp.Or(cmp.Compare(b.rank(), a.rank()), strings.Compare(a.action.Name, b.action.Name))
+	var list []*remoteAction
+	for full, lost := range t.absent {
+		for i, s := range lost {
+			for _, o := range s.all() {
+				if !t.offers(full+"."+o.short) && !has(lost[:i], o.short) {
+					list = append(list, s.action(o.short))
+				}
+			}
+		}
+	}
+	sort.Slice(list, func(i, j int) bool {
+		a, b := list[i], list[j]
+		return cmp.Or(cmp.Compare(b.version().rank(), a.version().rank()), strings.Compare(a.action.Name, b.action.Name)) < 0
 	})
 	actions := make([]*Action, len(list))
 	for i, a := range list {
@@ -221,12 +176,7 @@ func (n *Node) Awaits(name string) bool {
 
 // hasAbsent reports whether actions of the service are absent: it is known then, and other names of it are not its.
 func (t *routingTable) hasAbsent(service string) bool {
-	for _, a := range t.absent {
-		if a.action.Service == service || a.serviceWithoutVersion() == service {
-			return true
-		}
-	}
-	return false
+	return len(t.absent[service]) > 0 || len(t.absentVersions[service]) > 0
 }
 
 // serviceOf is the service of an action's full name, as far as names show it.
@@ -236,7 +186,7 @@ func serviceOf(action string) string { return action[:max(0, strings.LastIndexBy
 func (a *remoteAction) absence(o *callOptions) *Error {
 	n, name := a.op.node, a.action.Name
 	e := &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Message: "no node offers " + name, cause: membership.ErrNotOffered}
-	if lost := a.lost.Load(); lost != nil && n.table.Load().absent[name] == a {
+	if lost := a.lost.Load(); lost != nil && n.table.Load().isAbsent(a) {
 		e.Message += "; " + lost.node + " did until " + ago(time.Since(lost.at))
 		return e
 	}

@@ -210,7 +210,7 @@ func (n *Node) offering(t *routingTable, full string) (list []string) {
 // versionsOf lists the full names of the action in all versions of its service.
 func (t *routingTable) versionsOf(a *Action) (list []string) {
 	for name, e := range t.all {
-		if other := e.info(); other.Name == name && other.unversioned() == a.unversioned() && t.absent[name] != e {
+		if other := e.info(); other.Name == name && other.unversioned() == a.unversioned() {
 			list = append(list, name)
 		}
 	}

@@ -72,7 +72,7 @@ func (n *Node) dependenciesOf(ctx context.Context, s *Service, offers map[offere
 	for _, c := range s.contracts {
 		e := t.find(c.action)
 		switch {
-		case e != nil && t.absent[e.info().Name] != e:
+		case e != nil && !t.isAbsent(e):
 			for _, by := range offersOf(e) {
 				offer := offeredContract{c, by}
 				offers[offer] = true

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/names"
@@ -25,6 +26,7 @@ type remoteService struct {
 	here      *membership.Candidate     // this node, where it shares calls
 	described []*membership.Service     // the different descriptions by its nodes, in their order
 	index     map[string]offeredAction  // by their names within the service; nil for a service of few
+	lost      time.Time                 // when its nodes went; zero while they are there, see lost_service.go
 
 	making sync.Mutex            // guards alone, and that an action is made once
 	alone  map[string]*providers // by node: what the actions that it alone offers have in common
@@ -87,26 +89,16 @@ func offering(offers []membership.ServiceOffer, others map[string]provider) (nod
 func (n *Node) newRemoteService(t *routingTable, full string, offers []membership.ServiceOffer, nodes []provider, old *routingTable) *remoteService {
 	s := &remoteService{version: version{full: full}, node: n, offers: offers, nodes: nodes, own: t.byFull[full], described: differentOf(offers, nodes), alone: make(map[string]*providers)}
 	s.name, s.number = s.described[0].Name, s.described[0].Version
-	count := 0
 	for _, d := range s.described {
 		s.preferred = s.preferred || d.Preferred
-		count += len(d.Actions)
 	}
-	if count > maxUnindexed {
-		s.index = make(map[string]offeredAction, count)
-		for _, o := range s.all() {
-			s.index[o.short] = o
-		}
+	s.makeIndex()
+	before := old.absent[full]
+	if known := old.remote[full]; known != nil {
+		before = append([]*remoteService{known}, before...)
 	}
-	if len(old.absent) > 0 {
-		for _, o := range s.all() {
-			if known := old.absent[o.action.Name]; known != nil {
-				s.make(o, known)
-			}
-		}
-	}
-	if before := old.remote[full]; before != nil {
-		before.made.Range(func(short, known any) bool {
+	for _, known := range before {
+		known.made.Range(func(short, known any) bool {
 			if o := s.find(short.(string)); o.action != nil {
 				s.make(o, known.(*remoteAction))
 			}
@@ -114,6 +106,16 @@ func (n *Node) newRemoteService(t *routingTable, full string, offers []membershi
 		})
 	}
 	return s
+}
+
+func (s *remoteService) makeIndex() {
+	if s.size() <= maxUnindexed {
+		return
+	}
+	s.index = make(map[string]offeredAction, s.size())
+	for _, o := range s.all() {
+		s.index[o.short] = o
+	}
 }
 
 // all lists the descriptions of the actions that calls of this node can reach.
@@ -201,7 +203,11 @@ func (s *remoteService) make(o offeredAction, known *remoteAction) *remoteAction
 		return a.(*remoteAction)
 	}
 	a := s.node.remoteActionFor(o.service, o.action, known)
-	a.offeredBy(s.offering(o.action.Name), s.ownAction(o.action.Name), s.alone)
+	if s.lost.IsZero() {
+		a.offeredBy(s.offering(o.action.Name), s.ownAction(o.action.Name), s.alone)
+	} else {
+		a.lose(s)
+	}
 	s.made.Store(o.short, a)
 	return a
 }
@@ -332,21 +338,32 @@ func (t *routingTable) find(name string) endpoint {
 	if a := t.findRemote(name); a != nil {
 		return a
 	}
+	if a := t.findAbsent(name); a != nil {
+		return a
+	}
 	return nil
 }
 
-// madeActions is the actions of other nodes that were looked up.
+// madeActions is the actions of other nodes that were looked up, absent ones too.
 func (t *routingTable) madeActions() (list []*remoteAction) {
-	for _, s := range t.remote {
+	add := func(s *remoteService) {
 		s.made.Range(func(_, a any) bool {
 			list = append(list, a.(*remoteAction))
 			return true
 		})
 	}
+	for _, s := range t.remote {
+		add(s)
+	}
+	for _, lost := range t.absent {
+		for _, s := range lost {
+			add(s)
+		}
+	}
 	return list
 }
 
-// names lists all names that reach an endpoint.
+// names lists all names that reach an endpoint which is offered.
 func (t *routingTable) names() (list []string) {
 	for name := range t.actions {
 		list = append(list, name)
@@ -377,7 +394,7 @@ func (t *routingTable) names() (list []string) {
 	return list
 }
 
-// all yields all names that reach an endpoint, with it. It makes the actions of other nodes that were not looked up yet.
+// all yields all names that reach an endpoint which is offered, with it. It makes the actions of other nodes that were not looked up yet.
 func (t *routingTable) all(yield func(string, endpoint) bool) {
 	for _, name := range t.names() {
 		if !yield(name, t.find(name)) {

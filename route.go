@@ -82,7 +82,7 @@ func (n *Node) splitNames(t *routingTable) {
 	offered := make(map[string][]offeredVersion) // by name without version
 	for name, e := range t.all {
 		a := e.info()
-		if a.Name != name || t.absent[name] == e { // the share of a version that was lost goes to the rest
+		if a.Name != name { // the share of a version that was lost, which is not among them, goes to the rest
 			continue
 		}
 		one := offeredVersion{version{full: a.Service, number: a.Version}, e}

@@ -19,14 +19,16 @@ import (
 // routingTable maps all names that can be called from a node at one moment. Its maps never change: they are replaced as a
 // whole when services come and go, here or on other nodes, so a call reads them without a lock.
 type routingTable struct {
-	actions      map[string]endpoint       // by every name that calls of this node can use, but for those of remote; find knows both
+	actions      map[string]endpoint       // by every name that calls of this node can use, but for those of remote and absent; find knows all
 	localActions map[string]local          // this node's own, by every name that calls of other nodes can use
 	services     map[string]bool           // every name a service can be reached by
 	byFull       map[string]*published     // this node's services
 	remote       map[string]*remoteService // by full name: what other nodes offer
 	defaults     map[string]string         // by name without version: the full name of the service that it stands for
-	absent       map[string]*remoteAction  // by full name: what they offered lately, see absent.go
 	view         *membership.View
+
+	absent         map[string][]*remoteService // by full name: what others offered lately, the newest loss first, see absent.go
+	absentVersions map[string][]*remoteService // the same by names without a version, those of services that have one: the one they reach first
 }
 
 // published is a service that calls can reach, under its full name.
@@ -124,9 +126,6 @@ func (n *Node) forgetPaths() {
 		}
 	}
 	for _, a := range n.table.Load().madeActions() {
-		a.op.nested.Store(nil)
-	}
-	for _, a := range n.table.Load().absent {
 		a.op.nested.Store(nil)
 	}
 	for _, a := range n.remoteNames.All {
@@ -372,7 +371,7 @@ func (n *Node) Actions() []*Action {
 func (n *Node) Action(name string) *Action {
 	t := n.table.Load()
 	e := t.find(name)
-	if e == nil || t.absent[e.info().Name] == e {
+	if e == nil || t.isAbsent(e) {
 		return nil
 	}
 	return e.info()
@@ -382,8 +381,9 @@ func (n *Node) Action(name string) *Action {
 // messages. It takes only actions that keep accepts: a gateway hides those that its callers may not know of.
 func (n *Node) Nearest(name string, keep func(*Action) bool) []string {
 	var list []string
-	for known, e := range n.table.Load().all {
-		if keep(e.info()) {
+	t := n.table.Load()
+	for _, known := range append(t.names(), t.absentNames()...) {
+		if e := t.find(known); keep(e.info()) {
 			list = append(list, known)
 		}
 	}
@@ -404,7 +404,8 @@ func (n *Node) namesForOthers() (names []string) {
 
 // actionNames lists every name that reaches an action, sorted.
 func (n *Node) actionNames() (list []string) {
-	list = n.table.Load().names()
+	t := n.table.Load()
+	list = append(t.names(), t.absentNames()...)
 	slices.Sort(list)
 	return list
 }

@@ -218,6 +218,7 @@ var codePaths = map[string]codePath{
 	"bridge/moleculer.serializer.translate":          {fixed: "packets: Sabir's own types"},
 	"bridge/moleculer.serializer.pieceOf":            {fixed: "bytes and texts"},
 	"bridge/moleculer.serializer.toJSON":             {fixed: "packets: Sabir's own types"},
+	"bridge/moleculer.tcp.take":                      {fixed: "a text"},
 	"bridge/moleculer.streamErrorOf":                 {fixed: "packets: Sabir's own types"},
 	"bridge/moleculer.bridge.infoMembers":            {fixed: "names and addresses of the node"},
 	"bridge/moleculer.seqOf":                         {fixed: "numbers"},
