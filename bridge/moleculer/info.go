@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/names"
 )
@@ -77,6 +78,7 @@ type ownInfo struct {
 // exposed lists the actions and the groups of event handlers that Moleculer nodes can reach here. It never changes: update replaces it.
 type exposed struct {
 	actions map[string]*sabir.Action // by full name
+	inputs  map[string]codec.Codec   // of actions, by full name
 	groups  []string                 // of event handlers
 }
 
@@ -127,7 +129,7 @@ func (b *bridge) update() {
 
 // exposes returns what Moleculer nodes can reach now, and its description for INFO.
 func (b *bridge) exposes() (*exposed, []infoService) {
-	now := &exposed{actions: make(map[string]*sabir.Action)}
+	now := &exposed{actions: make(map[string]*sabir.Action), inputs: make(map[string]codec.Codec)}
 	services := map[string]*infoService{"$node": nodeService()}
 	if !b.open.Load() || b.leaving.Load() {
 		return now, []infoService{*services["$node"]}
@@ -153,7 +155,7 @@ func (b *bridge) exposes() (*exposed, []infoService) {
 		if a.Node != b.node.ID() || !a.Public() || strings.HasPrefix(a.Name, "$") || !b.exposesName(a.Name) {
 			continue
 		}
-		now.actions[a.Name] = a
+		now.actions[a.Name], now.inputs[a.Name] = a, routedFormat(b.wire.values, a.Routes)
 		service(a.Service, a.Version).Actions[a.Name] = infoAction{Name: a.Name, RawName: a.Short, Description: a.Description, Params: b.paramsFor(a), Rest: restOf(a.Routes), Cache: false}
 	}
 	for i, s := range b.node.Subscriptions() {

@@ -50,8 +50,9 @@ func (b *bridge) takeRequest(data []byte) {
 		}
 	}
 	b.serving.Go(func() {
-		if action := b.exposed.Load().actions[r.Action]; upload != nil || action != nil && action.Stream {
-			b.serveStream(&r, action, upload)
+		now := b.exposed.Load()
+		if action := now.actions[r.Action]; upload != nil || action != nil && action.Stream {
+			b.serveStream(&r, action, now.inputs[r.Action], upload)
 		} else {
 			b.serve(&r)
 		}
@@ -124,7 +125,8 @@ func (b *bridge) call(r *request, a *Meta, dst []byte) ([]byte, error) {
 	if own := nodeActions[r.Action]; own != nil {
 		return b.wire.values.Append(dst, own(b))
 	}
-	action := b.exposed.Load().actions[r.Action]
+	now := b.exposed.Load()
+	action := now.actions[r.Action]
 	if action == nil {
 		return dst, notFound(r.Action, b)
 	}
@@ -135,7 +137,7 @@ func (b *bridge) call(r *request, a *Meta, dst []byte) ([]byte, error) {
 	if r.Timeout != nil && *r.Timeout > 0 {
 		in.Limit = time.Duration(min(*r.Timeout, maxTimeout) * float64(time.Millisecond))
 	}
-	return action.Serve(in, b.wire.values, dst, b.wire.present(r.Params))
+	return action.Serve(in, now.inputs[r.Action], dst, b.wire.present(r.Params))
 }
 
 // notFound is retryable, as Moleculer's own is: another node may offer the action.

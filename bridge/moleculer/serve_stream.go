@@ -3,6 +3,7 @@ package moleculer
 import (
 	"context"
 	"io"
+	"maps"
 	"strconv"
 	"sync"
 	"time"
@@ -60,12 +61,12 @@ func (s *serializer) pieceOf(value raw) ([]byte, error) {
 }
 
 // serveStream opens the stream action, gives it what the caller sends, and sends the caller what it answers.
-func (b *bridge) serveStream(r *request, action *sabir.Action, upload *chunks) {
+func (b *bridge) serveStream(r *request, action *sabir.Action, input codec.Codec, upload *chunks) {
 	if upload != nil {
 		defer b.uploads.close(r, upload)
 	}
 	var a Meta
-	stream, cancel, err := b.openFor(r, action, &a)
+	stream, cancel, err := b.openFor(r, action, input, &a)
 	if err != nil {
 		b.refuse(r, err)
 		return
@@ -104,7 +105,7 @@ func (b *bridge) serveStream(r *request, action *sabir.Action, upload *chunks) {
 }
 
 // openFor opens a stream of the action for a request.
-func (b *bridge) openFor(r *request, action *sabir.Action, a *Meta) (*sabir.Stream[[]byte, []byte], context.CancelFunc, error) {
+func (b *bridge) openFor(r *request, action *sabir.Action, input codec.Codec, a *Meta) (*sabir.Stream[[]byte, []byte], context.CancelFunc, error) {
 	if action == nil {
 		return nil, nil, notFound(r.Action, b)
 	}
@@ -114,7 +115,7 @@ func (b *bridge) openFor(r *request, action *sabir.Action, a *Meta) (*sabir.Stre
 	}
 	ctx, cancel := context.WithCancel(context.WithValue(in.Context, paramsKey{}, b.paramsOf(r)))
 	in.Context = ctx
-	stream, err := action.Open(in, pieces{b.wire.values})
+	stream, err := action.Open(in, pieces{input})
 	if err != nil {
 		cancel()
 	}
@@ -169,16 +170,35 @@ func (b *bridge) paramsOf(r *request) func() any {
 			_ = b.wire.values.Decode(b.wire.present(r.Params), &params)
 			return params
 		}
-		var meta struct {
-			Params any `json:"$params"`
-		}
-		_ = format.Decode(present(r.Meta), &meta)
-		return meta.Params
+		return paramsIn(r.Meta)
 	}
 }
 
+// paramsIn are the params beside a stream of protocol 4. moleculer-web 0.10 has the fields of a form and the file in other members of meta, which
+// become those that 0.11 has in the params.
+func paramsIn(meta raw) any {
+	var of struct {
+		Params    any            `json:"$params"`
+		Form      map[string]any `json:"$multipart"`
+		FieldName any            `json:"fieldname"`
+		FileName  any            `json:"filename"`
+		Encoding  any            `json:"encoding"`
+		MimeType  any            `json:"mimetype"`
+	}
+	_ = format.Decode(present(meta), &of)
+	given, isObject := of.Params.(map[string]any)
+	if of.Form == nil || of.Params != nil && !isObject {
+		return of.Params
+	}
+	params := map[string]any{"$fieldname": of.FieldName, "$filename": of.FileName, "$encoding": of.Encoding, "$mimetype": of.MimeType}
+	maps.Copy(params, given)
+	maps.Copy(params, of.Form)
+	return params
+}
+
 // Params are the params of the request from a Moleculer node that opened the stream that ctx belongs to, with values as JSON has them:
-// what is sent beside the stream, such as the name of a file. From protocol 4 it is the member $params of meta. nil for none.
+// what is sent beside the stream, such as the name of a file. From protocol 4 it is the member $params of meta, and a form's fields in
+// $multipart. nil for none.
 func Params(ctx context.Context) any {
 	if params, ok := ctx.Value(paramsKey{}).(func() any); ok {
 		return params()

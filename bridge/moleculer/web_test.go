@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -21,6 +22,22 @@ type article struct {
 	Tags  []string `json:"tags,omitempty" validate:"max=2"`
 }
 
+// page and numbered have fields that are no texts.
+type page struct {
+	Shelf  int      `json:"shelf"`
+	From   uint64   `json:"from,omitempty"`
+	Weight float64  `json:"weight,omitempty"`
+	Sold   bool     `json:"sold,omitempty"`
+	Tags   []string `json:"tags,omitempty"`
+	Years  []int    `json:"years,omitempty"`
+}
+
+type numbered struct {
+	Number int64  `json:"number"`
+	Note   string `json:"note"`
+	Amount int    `json:"amount"`
+}
+
 // store is a service with routes, and a stream that takes files.
 func store() *sabir.Service {
 	s := sabir.NewService("store", sabir.Version(2))
@@ -32,6 +49,15 @@ func store() *sabir.Service {
 		}
 		return article{ID: in.ID, Count: 1}, nil
 	}, sabir.Route("GET", "/articles/{id}"))
+	sabir.Handle(s, "page", func(_ context.Context, in page) (page, error) { return in, nil }, sabir.Route("GET", "/shelves/{shelf}"))
+	sabir.Handle(s, "order", func(_ context.Context, in numbered) (numbered, error) { return in, nil }, sabir.Route("POST", "/orders/{number}"))
+	sabir.HandleStream(s, "watch", func(_ context.Context, articles *sabir.Stream[page, page]) error {
+		in, err := articles.Recv()
+		if err != nil {
+			return err
+		}
+		return articles.Send(in)
+	}, sabir.ClientStream(), sabir.Route("GET", "/watched/{shelf}"))
 	sabir.Handle(s, "put", func(ctx context.Context, in article) (article, error) {
 		return in, errors.Join(moleculer.SetMeta(ctx, "$statusCode", 201), moleculer.SetMeta(ctx, "$location", "/articles/"+in.ID))
 	}, sabir.Route("POST", "/articles"))
@@ -114,6 +140,16 @@ func TestAMoleculerGatewayServesRoutesAndUploads(t *testing.T) {
 		{"POST", "/articles", asJSON, strings.NewReader(`{"id":"7","count":2}`), "Location", `201 /articles/7 {"id":"7","count":2}`},
 		{"POST", "/articles", asJSON, strings.NewReader(`{"id":"7"}`), "", `422 {"name":"ValidationError","message":"the input of v2.store.put is not valid: count: count must be 1 or greater",` +
 			`"code":422,"type":"VALIDATION_ERROR","data":[{"type":"min","field":"count","message":"count must be 1 or greater","actual":0,"nodeID":"go","action":"v2.store.put"}]}`},
+		{"GET", "/shelves/7", "", nil, "", `200 {"shelf":7}`},
+		{"GET", "/shelves/7?from=12345&weight=1.5&sold=true&tags=a&years=1999", "", nil, "",
+			`200 {"shelf":7,"from":12345,"weight":1.5,"sold":true,"tags":["a"],"years":[1999]}`},
+		{"GET", "/shelves/-7?sold=false&tags=1&tags=true&years=1999&years=2001", "", nil, "", `200 {"shelf":-7,"tags":["1","true"],"years":[1999,2001]}`},
+		{"GET", "/watched/7?years=1", "", nil, "", `200 {"shelf":7,"years":[1]}`},
+		{"GET", "/shelves/x", "", nil, "", `422 {"name":"ValidationError","message":"the input of v2.store.page cannot be read: json: at /shelf: want integer, got string (offset 9)",` +
+			`"code":422,"type":"VALIDATION_ERROR","data":[{"type":"integer","field":"shelf","message":"the input of v2.store.page cannot be read: json: at /shelf: want integer, got string (offset 9)","nodeID":"go","action":"v2.store.page"}]}`},
+		{"POST", "/orders/12", asJSON, strings.NewReader(`{"note":"34","amount":5}`), "", `200 {"number":12,"note":"34","amount":5}`},
+		{"POST", "/orders/12", asJSON, strings.NewReader(`{"note":"34","amount":"5"}`), "", `422 {"name":"ValidationError","message":"the input of v2.store.order cannot be read: json: at /amount: want integer, got string (offset 22)",` +
+			`"code":422,"type":"VALIDATION_ERROR","data":[{"type":"integer","field":"amount","message":"the input of v2.store.order cannot be read: json: at /amount: want integer, got string (offset 22)","nodeID":"go","action":"v2.store.order"}]}`},
 		{"GET", "/picture", "", nil, "Content-Type", "200 image/png \x89P\x00\xff"},
 		{"POST", "/up", kindOfFull, full, "", `200 [{"file":"a.txt","name":"Ada","size":7}]`},
 		{"POST", "/up", kindOfEmpty, empty, "", `400 {"name":"MoleculerClientError","message":"the file is empty","code":400,"type":"EmptyFile"}`},
@@ -122,6 +158,20 @@ func TestAMoleculerGatewayServesRoutesAndUploads(t *testing.T) {
 		if got := ask(t, c.method, base+c.path, c.kind, c.body, c.header); got != c.want {
 			t.Errorf("%s %s: %s\nwant %s", c.method, c.path, got, c.want)
 		}
+	}
+}
+
+// The meta is that which moleculer-web 0.10 sends with a file of a form.
+func TestFormsOfOlderGatewaysAreParams(t *testing.T) {
+	a := newTCPPlace(t)
+	a.node("go", []sabir.Servable{store()}, moleculer.Expose("store.*"))
+	js := a.peer("4", "js")
+	js.must(nil, "wait", "v2.store")
+	var got struct{ Values []map[string]any }
+	js.must(&got, "stream", "v2.store.upload", []string{"content"}, map[string]any{"name": "of the query"}, map[string]any{"$multipart": map[string]string{"name": "Ada"}, "fieldname": "file", "filename": "a.txt",
+		"encoding": "7bit", "mimetype": "text/plain"})
+	if want := []map[string]any{{"file": "a.txt", "name": "Ada", "size": 7.0}}; !reflect.DeepEqual(got.Values, want) {
+		t.Errorf("the handler got %v, want %v", got.Values, want)
 	}
 }
 
