@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/compilertest"
 )
 
@@ -109,6 +110,7 @@ func TestARefIsWrittenAsItsPID(t *testing.T) {
 
 // The compiler refuses each line of testdata/wrongtypes/wrong_types.go that ends in a comment, and no other.
 func TestWrongTypesDoNotCompile(t *testing.T) {
+	brokers.Long(t)
 	compilertest.Refuses(t, "testdata/wrongtypes", 10)
 }
 

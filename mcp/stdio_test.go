@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/mcp"
 	_ "github.com/sabir-go/sabir/transport/mem"
 	"github.com/sabir-go/sabir/web"
@@ -110,6 +111,7 @@ func TestActionsOfOtherNodesAreToolsWhereTheyAreForwarded(t *testing.T) {
 
 // The client of the SDK for TypeScript ends the connection over 10 MiB.
 func TestAnAnswerThatIsTooLongForStdioIsAnError(t *testing.T) {
+	brokers.Long(t)
 	s := sabir.NewService("texts")
 	sabir.Handle(s, "long", func(_ context.Context, n int) (string, error) { return strings.Repeat("x", n), nil })
 	sabir.Handle(s, "read", func(context.Context, sabir.Empty) (string, error) { return strings.Repeat("x", 9<<20), nil }, sabir.Route("GET", "/read"))

@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/mcp"
 )
 
@@ -356,6 +357,7 @@ func TestATypeStandsInTheSchemaWhereItIsUsed(t *testing.T) {
 
 // Each of these types has the one below it four times: written out, the schema would have a million of the last.
 func TestASchemaWhoseTypesDoubleStaysSmall(t *testing.T) {
+	brokers.Long(t)
 	s := sabir.NewService("wide")
 	sabir.Handle(s, "get", func(_ context.Context, in doubled[doubled[doubled[doubled[doubled[doubled[doubled[doubled[doubled[doubled[item]]]]]]]]]]) (sabir.Empty, error) {
 		return sabir.Empty{}, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/policy"
 	_ "github.com/sabir-go/sabir/transport/mem"
@@ -86,6 +87,7 @@ func (c *large) calls() {
 }
 
 func TestLinksAreMadeForCallsAndRestAfterwards(t *testing.T) {
+	brokers.Long(t)
 	bubbletest.Run(t, func(t *testing.T) {
 		c := largeCluster(t, 20)
 		defer c.stop()
@@ -106,6 +108,7 @@ func TestLinksAreMadeForCallsAndRestAfterwards(t *testing.T) {
 }
 
 func TestANodeOfALargeClusterKnowsAllWhenItHasStarted(t *testing.T) {
+	brokers.Long(t)
 	bubbletest.Run(t, func(t *testing.T) {
 		c := largeCluster(t, 20)
 		defer c.stop()
@@ -127,6 +130,7 @@ func TestANodeOfALargeClusterKnowsAllWhenItHasStarted(t *testing.T) {
 
 // What a node does until it has stopped may need others. In a small cluster there are links to them.
 func TestANodeThatStopsStillCallsNodesAtRest(t *testing.T) {
+	brokers.Long(t)
 	bubbletest.Run(t, func(t *testing.T) {
 		c := largeCluster(t, 20)
 		defer c.stop()
@@ -193,6 +197,7 @@ func TestANodeAtRestThatHasEndedIsNotCalled(t *testing.T) {
 }
 
 func TestARestartOfManyNodesFailsNoCall(t *testing.T) {
+	brokers.Long(t)
 	bubbletest.Run(t, func(t *testing.T) {
 		c := largeCluster(t, 20, sabir.PreferLocal(false), sabir.Use(policy.Retry{}))
 		defer c.stop()
@@ -225,6 +230,7 @@ func TestARestartOfManyNodesFailsNoCall(t *testing.T) {
 }
 
 func TestAChangeIsKnownToAllOfALargeClusterSoon(t *testing.T) {
+	brokers.Long(t)
 	bubbletest.Run(t, func(t *testing.T) {
 		c := largeCluster(t, 20)
 		defer c.stop()
