@@ -75,21 +75,3 @@ func badBody(err error) *sabir.Error {
 	}
 	return sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the body ends before its announced length, or its chunks are malformed")
 }
-
-// The bounds of lingering: what a caller may still send after the answer, and for how long.
-const (
-	lingerBytes = 8 << 20
-	lingerTime  = 500 * time.Millisecond
-)
-
-// linger reads on for a moment after a response that did not wait for the body. A connection closed with unread data is reset,
-// which can lose the response for a client that is still sending (RFC 9112, section 9.6).
-func linger(w http.ResponseWriter, r *http.Request) {
-	if r.Body == nil || r.ContentLength == 0 || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" {
-		return
-	}
-	control := http.NewResponseController(w)
-	control.Flush()
-	control.SetReadDeadline(time.Now().Add(lingerTime))
-	io.CopyN(io.Discard, r.Body, lingerBytes)
-}

@@ -27,7 +27,6 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	leave, ok := s.enter(x, to)
 	if !ok {
 		write(w, r, x)
-		linger(w, r)
 		return
 	}
 	defer leave()
@@ -45,9 +44,6 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.handleInGoroutine(x, to)
 		}
 		writeCounted(w, r, x, account)
-		if !whole {
-			linger(w, r)
-		}
 	}
 }
 
@@ -163,7 +159,4 @@ func (s *server) serveOther(w http.ResponseWriter, r *http.Request, x *exchange.
 	}
 	s.handleInGoroutine(x, to)
 	write(w, r, x)
-	if x.Status >= 400 {
-		linger(w, r)
-	}
 }

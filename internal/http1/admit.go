@@ -30,12 +30,12 @@ func (s *Server) turnDown(socket net.Conn) {
 			<-s.connTokens
 			<-s.turningDown
 		}()
-		socket.SetDeadline(time.Now().Add(httpstrict.LingerTime))
 		if s.tls != nil {
 			return // an answer would take a handshake
 		}
-		if _, err := io.WriteString(socket, tooManyConnections); err == nil && httpstrict.CloseWrite(socket) == nil {
-			io.CopyN(io.Discard, socket, httpstrict.LingerBytes) // see conn.linger
+		socket.SetWriteDeadline(time.Now().Add(httpstrict.LingerTime))
+		if _, err := io.WriteString(socket, tooManyConnections); err == nil {
+			_ = httpstrict.Linger(socket)
 		}
 	}()
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -12,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/internal/memory"
@@ -245,7 +243,7 @@ func (c *conn) respond() bool {
 	}
 	if last && c.flush() {
 		c.enter(lingers, c.server.ticks.write)
-		c.linger()
+		_ = httpstrict.Linger(c.net)
 	}
 	return !last
 }
@@ -343,16 +341,6 @@ func (c *conn) write(p []byte) bool {
 	c.enter(writing, c.server.ticks.write)
 	_, err := c.net.Write(p)
 	return err == nil
-}
-
-// linger closes the sending half and reads on for a moment: see httpstrict.LingerTime.
-func (c *conn) linger() {
-	half, ok := c.net.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil {
-		return
-	}
-	c.net.SetReadDeadline(time.Now().Add(httpstrict.LingerTime))
-	io.CopyN(io.Discard, c.net, httpstrict.LingerBytes)
 }
 
 // finish ends the connection's goroutine. It is deferred, so it also runs after a panic or runtime.Goexit in a handler.

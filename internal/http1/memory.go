@@ -1,6 +1,9 @@
 package http1
 
-import "github.com/sabir-go/sabir/internal/memory"
+import (
+	"github.com/sabir-go/sabir/internal/httpstrict"
+	"github.com/sabir-go/sabir/internal/memory"
+)
 
 // counts is the account of the connection. Most connections need none.
 func (c *conn) counts() *memory.Account {
@@ -37,7 +40,7 @@ func (c *conn) refuseBody() bool {
 	c.server.handler.Full(&w.x)
 	if c.bufferResponse(true) && c.flush() {
 		c.enter(lingers, c.server.ticks.write)
-		c.linger()
+		_ = httpstrict.Linger(c.net)
 	}
 	return false
 }

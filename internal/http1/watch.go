@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -137,5 +138,5 @@ func (c *conn) respondLate() {
 			return
 		}
 	}
-	c.linger()
+	_ = httpstrict.Linger(c.net)
 }

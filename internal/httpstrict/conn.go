@@ -10,13 +10,6 @@ import (
 	"time"
 )
 
-// The bounds of what the other end may still send behind the last answer. A connection that is closed with unread bytes is reset,
-// which can take the answer away from the client (RFC 9112, section 9.6).
-const (
-	LingerBytes = 1 << 20
-	LingerTime  = 500 * time.Millisecond
-)
-
 // Conn is a connection as net/http gets it: without what is refused, and behind the bytes that were read already.
 type Conn struct {
 	net.Conn
@@ -96,15 +89,19 @@ func (c *Conn) Write(p []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if CloseWrite(c.Conn) == nil {
-		c.Conn.SetReadDeadline(time.Now().Add(LingerTime))
-		io.CopyN(io.Discard, c.Conn, LingerBytes)
-	}
+	_ = Linger(c.Conn)
 	return len(p), nil
 }
 
-// CloseWrite lets net/http signal that it has sent all, before it closes.
-func (c *Conn) CloseWrite() error { return CloseWrite(c.Conn) }
+// CloseWrite lets net/http signal that it has sent all, before it closes. net/http does so where it answers before it has read the body,
+// and then waits for half a second, in which it reads nothing: a client that has more to send than fits on its way, or no turn in that time,
+// would lose the answer.
+func (c *Conn) CloseWrite() error {
+	if c.changed.Load() {
+		return CloseWrite(c.Conn)
+	}
+	return Linger(c.Conn)
+}
 
 // ReadFrom lets the system copy files.
 func (c *Conn) ReadFrom(r io.Reader) (int64, error) { return ReadFrom(c.Conn, r) }
