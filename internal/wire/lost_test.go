@@ -351,6 +351,25 @@ func TestAPeerThatTakesNoByteIsLostAfterTheWriteTimeout(t *testing.T) {
 	})
 }
 
+func TestALinkThatWritesWhileTheProcessStandsStillIsNotLost(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		here, there := net.Pipe() // a write takes until it is read
+		l := New(here, peerOfTest(Config{Node: "there"}, true), Config{Node: "here", SilenceLimit: time.Hour}, newNode())
+		for l.writeStart.Load() == 0 { // its first ping
+			time.Sleep(time.Millisecond)
+		}
+		l.writeStart.Add(-int64(time.Hour)) // the clock, of which a stop of the process is an hour, is ahead of all that was counted
+		time.Sleep(2 * DefaultPingInterval)
+		select {
+		case <-l.done:
+			t.Errorf("the link is lost: %v", l.Err())
+		default:
+		}
+		there.Close()
+		<-l.finished
+	})
+}
+
 func TestACallOnAStuckLinkEndsByItsTimeout(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		began := time.Now()

@@ -22,6 +22,8 @@ type health struct {
 	stopped  bool
 	received uint64        // bytes in at the last look
 	silence  time.Duration // how long that number has not changed, in looks, so that a stop of this process does not count
+	writing  int64         // when the write began that was under way at the last look; 0 for none
+	stuck    time.Duration // for how long it has been the same, in looks too
 	suspicion
 }
 
@@ -86,6 +88,12 @@ func (l *Link) look() {
 		h.silence += interval
 	}
 	silent := h.silence > l.config.SilenceLimit
+	if writing := l.writeStart.Load(); writing == 0 || writing != h.writing {
+		h.writing, h.stuck = writing, 0
+	} else {
+		h.stuck += interval
+	}
+	stuck := h.stuck >= l.config.WriteTimeout
 	if !h.stopped {
 		h.timer.Reset(interval)
 		h.glanceSoon(interval / glances)
@@ -95,7 +103,7 @@ func (l *Link) look() {
 	switch {
 	case silent:
 		l.fail(errSilent)
-	case l.stuckWriting(l.config.WriteTimeout):
+	case stuck:
 		l.fail(fmt.Errorf("wire: the peer took no byte for %v", l.config.WriteTimeout))
 	default:
 		l.sendSign(kindPing, uint64(l.now()))

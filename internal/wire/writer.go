@@ -398,9 +398,3 @@ type segment struct {
 	queued bool          // used by the sender: the writer has it, and may still be reading the message
 	done   chan struct{} // receives once when it was written; its capacity is 1, so that the writer never waits
 }
-
-// stuckWriting reports whether the present write has taken longer than the limit.
-func (l *Link) stuckWriting(limit time.Duration) bool {
-	since := l.writeStart.Load()
-	return since != 0 && l.now()-since > int64(limit)
-}
