@@ -152,7 +152,7 @@ func asError(err error) *Error {
 	if ok {
 		c := *e // keeps the text of the outer layers and what they match
 		if err != error(e) {
-			c.Message = err.Error()
+			c.Message = strings.TrimPrefix(err.Error(), c.Name+": ") // which Error puts before it: fmt.Errorf("%w: more", e) begins with it
 		}
 		c.cause = err
 		if c.Code == CodeOK {

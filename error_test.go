@@ -278,3 +278,24 @@ func FuzzConversionBetweenShapes(f *testing.F) {
 		}
 	})
 }
+
+func TestTheNameOfAWrappedErrorStandsOnceBeforeItsMessage(t *testing.T) {
+	out := NewError(CodeFailedPrecondition, "OutOfStock", "not enough in stock")
+	for _, one := range []struct {
+		name    string
+		err     error
+		message string
+	}{
+		{"more behind", fmt.Errorf("%w: of lamps", out), "not enough in stock: of lamps"},
+		{"more before", fmt.Errorf("ordering lamps: %w", out), "ordering lamps: OutOfStock: not enough in stock"},
+		{"both", fmt.Errorf("ordering: %w", fmt.Errorf("%w: of lamps", out)), "ordering: OutOfStock: not enough in stock: of lamps"},
+	} {
+		e := AsError(one.err)
+		if e.Name != "OutOfStock" || e.Message != one.message || !errors.Is(e, out) {
+			t.Errorf("%s: %q of %q", one.name, e.Message, e.Name)
+		}
+		if again := AsError(e); again.Message != one.message {
+			t.Errorf("%s: %q, read again", one.name, again.Message)
+		}
+	}
+}
