@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sabir-go/sabir"
@@ -18,7 +19,8 @@ func update() bool { return os.Getenv("SABIRTEST_UPDATE") != "" }
 
 // Compatible compares what the node's own services offer with the description in a file, and fails the test for each difference that may
 // break callers that were written for the file: an action that is gone, an input that asks for more, an output that has less. Callers of
-// other nodes count, and those over HTTP. Events and channels that the services receive, and that they name with sabir.Sends, are compared alike. The file has the form of a node's /$api, which `sabir gen diff` reads too; where there
+// other nodes count, and those over HTTP. Events and channels that the services receive, and that they name with sabir.Sends, are compared alike. Stand-ins of
+// [Fakes] count for nothing. The file has the form of a node's /$api, which `sabir gen diff` reads too; where there
 // is none, SABIRTEST_UPDATE=1 writes it.
 func Compatible(t testing.TB, node *sabir.Node, file string) {
 	t.Helper()
@@ -53,17 +55,21 @@ func Compatible(t testing.TB, node *sabir.Node, file string) {
 
 // describe describes what the node offers itself, to whichever callers.
 func describe(ctx context.Context, node *sabir.Node) (api.API, error) {
-	own := slices.DeleteFunc(node.Actions(), func(a *sabir.Action) bool { return a.Remote || a.Service[0] == '$' || a.NodeOnly })
-	described, err := api.Of(api.API{Title: node.ID(), Version: "0"}, own, api.Sources{Place: func(*sabir.Action, *api.Action) bool { return true }})
+	var services []string
+	for _, s := range node.Services() {
+		if s.Node == node.ID() && s.Name[0] != '$' && s.Description != standIn {
+			services = append(services, s.Name)
+		}
+	}
+	own := slices.DeleteFunc(node.Actions(), func(a *sabir.Action) bool { return a.Remote || a.NodeOnly || !slices.Contains(services, a.Service) })
+	// The title is not the node's name, which is another one in each run unless the test gave it one.
+	described, err := api.Of(api.API{Title: strings.Join(services, ", "), Version: api.NoVersion}, own, api.Sources{Place: func(*sabir.Action, *api.Action) bool { return true }})
 	if err != nil {
 		return described, err
 	}
 	described.AddMessages(nil, nil)
-	for _, s := range node.Services() {
-		if s.Node != node.ID() || s.Name[0] == '$' {
-			continue
-		}
-		of, err := sabir.Call[introspect.Description](ctx, node, "$node.api", introspect.DescriptionRequest{Service: s.Name}, sabir.ToNode(node.ID()))
+	for _, name := range services {
+		of, err := sabir.Call[introspect.Description](ctx, node, "$node.api", introspect.DescriptionRequest{Service: name}, sabir.ToNode(node.ID()))
 		if err != nil {
 			return described, err
 		}

@@ -26,7 +26,7 @@ func (f *Fakes) service(full string) *sabir.Service {
 	if s := f.services[full]; s != nil {
 		return s
 	}
-	var options []sabir.ServiceOption
+	options := []sabir.ServiceOption{sabir.Doc(standIn)}
 	name := full
 	if v := versioned.FindStringSubmatch(full); v != nil {
 		number, _ := strconv.Atoi(v[1]) // the pattern has digits only; a number out of range is refused by Version
@@ -93,6 +93,9 @@ func Messages[T any](f *Fakes, c *channel.Channel[T]) *Record[T] {
 	})
 	return record
 }
+
+// standIn describes the services of Fakes, and tells them from those that are tested.
+const standIn = "stands in for a service in a test of package sabirtest"
 
 // recorder is the service that listens for events and messages.
 const recorder = "sabirtest"

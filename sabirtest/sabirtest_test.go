@@ -265,6 +265,28 @@ func TestAWaitInVainFailsWithWhatCame(t *testing.T) {
 	})
 }
 
+func TestADescriptionIsThatOfTheTestedServicesInEachRun(t *testing.T) {
+	t.Setenv("SABIRTEST_UPDATE", "1")
+	var files [2]string
+	for i := range files {
+		file := filepath.Join(t.TempDir(), "api.json")
+		var fakes sabirtest.Fakes
+		if i > 0 { // what a test has stand in, and listens to, is nothing that the service offers
+			sabirtest.Fake(&fakes, userGet, ada)
+			sabirtest.Events(&fakes, orderPlaced)
+		}
+		sabirtest.Compatible(t, sabirtest.Start(t, sabir.Serve(newOrders()), fakes.Serve()), file)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[i] = string(text)
+	}
+	if files[0] != files[1] || !strings.Contains(files[0], `"title": "orders"`) {
+		t.Errorf("%s\n%s", files[0], files[1])
+	}
+}
+
 func TestADescriptionTellsWhatBreaksCallers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "api", "orders.json")
 	node := sabirtest.Start(t, sabir.Serve(newOrders()))
