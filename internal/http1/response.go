@@ -116,6 +116,8 @@ func owned(name string) bool {
 		return equalLower(name, "content-length")
 	case len("Transfer-Encoding"):
 		return equalLower(name, "transfer-encoding")
+	case len("X-Content-Type-Options"):
+		return equalLower(name, "x-content-type-options")
 	}
 	return false
 }

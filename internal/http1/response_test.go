@@ -73,7 +73,7 @@ func TestAHeaderThatCannotBeWrittenIsLeftOutAndLogged(t *testing.T) {
 		{Name: "X-Bad", Value: "a\r\nSet-Cookie: evil=1"}, {Name: "X-Bad", Value: "a\nb"}, {Name: "X-Bad", Value: "a\rb"}, {Name: "X-Bad", Value: "a\x00b"},
 		{Name: "X-Bad\r\nSet-Cookie", Value: "evil=1"}, {Name: "X Bad", Value: "a"}, {Name: "", Value: "a"}, {Name: "X-Bad:", Value: "a"},
 		{Name: "content-length", Value: "0"}, {Name: "Transfer-Encoding", Value: "chunked"}, {Name: "Connection", Value: "close"}, {Name: "Upgrade", Value: "a"}, {Name: "Trailer", Value: "a"},
-		{Name: "Date", Value: "now"}, {Name: "Content-Type", Value: "text/html"}, {Name: "X-Request-Id", Value: "a"},
+		{Name: "Date", Value: "now"}, {Name: "Content-Type", Value: "text/html"}, {Name: "X-Request-Id", Value: "a"}, {Name: "x-content-type-options", Value: "nosniff"},
 	} {
 		var log logBuffer
 		_, addr := serve(t, &handler{serve: func(x *exchange.Exchange) {

@@ -15,9 +15,9 @@ const NoHeader = "-"
 // NoHSTS is the [Secure.HSTS] that sends no Strict-Transport-Security.
 const NoHSTS = -1
 
-// Secure sets the headers that keep browsers from doing more with answers than they should: X-Content-Type-Options,
-// X-Frame-Options, Referrer-Policy, over TLS Strict-Transport-Security, and for JSON a Content-Security-Policy. What an answer
-// sets itself is not changed. The zero Secure is right for most.
+// Secure sets the headers that keep browsers from doing more with answers than they should: X-Frame-Options, Referrer-Policy,
+// over TLS Strict-Transport-Security, and for JSON a Content-Security-Policy. What an answer sets itself is not changed. Each answer
+// has X-Content-Type-Options without it. The zero Secure is right for most.
 type Secure struct {
 	// HSTS is the time for which browsers come back over TLS only (RFC 6797). It is sent over TLS only, and binds the whole host.
 	// Default: a year; [NoHSTS] for no header.
@@ -62,7 +62,6 @@ func header(set, usual string) string {
 }
 
 func (s *secure) before(x *exchange.Exchange) error {
-	put(x, "X-Content-Type-Options", "nosniff")
 	put(x, "X-Frame-Options", s.frames)
 	put(x, "Referrer-Policy", s.referrer)
 	if x.TLS != nil {

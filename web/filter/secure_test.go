@@ -12,7 +12,7 @@ import (
 var secureNames = []string{"X-Content-Type-Options", "X-Frame-Options", "Referrer-Policy", "Strict-Transport-Security", "Content-Security-Policy"}
 
 func TestSecurityHeaders(t *testing.T) {
-	const usual = "X-Content-Type-Options: nosniff\nX-Frame-Options: DENY\nReferrer-Policy: no-referrer"
+	const usual = "X-Frame-Options: DENY\nReferrer-Policy: no-referrer"
 	const policy = "\nContent-Security-Policy: default-src 'none'; frame-ancestors 'none'"
 	for _, c := range []struct {
 		what   string
@@ -25,11 +25,10 @@ func TestSecurityHeaders(t *testing.T) {
 		{"a page", filter.Secure{}, func(x *exchange.Exchange) { x.Type = "text/html" }, usual},
 		{"over TLS", filter.Secure{}, func(x *exchange.Exchange) { x.TLS = &tls.ConnectionState{} }, usual + "\nStrict-Transport-Security: max-age=31536000" + policy},
 		{"with subdomains", filter.Secure{HSTS: time.Hour, Subdomains: true}, func(x *exchange.Exchange) { x.TLS = &tls.ConnectionState{} }, usual + "\nStrict-Transport-Security: max-age=3600; includeSubDomains" + policy},
-		{"nothing but nosniff", filter.Secure{HSTS: filter.NoHSTS, Subdomains: true, Frames: filter.NoHeader, Referrer: filter.NoHeader, ContentPolicy: filter.NoHeader}, func(x *exchange.Exchange) { x.TLS = &tls.ConnectionState{} }, "X-Content-Type-Options: nosniff"},
-		{"others", filter.Secure{Frames: "SAMEORIGIN", Referrer: "strict-origin, same-origin", ContentPolicy: "default-src 'self'"}, func(*exchange.Exchange) {}, "X-Content-Type-Options: nosniff\nX-Frame-Options: SAMEORIGIN\nReferrer-Policy: strict-origin, same-origin\nContent-Security-Policy: default-src 'self'"},
+		{"nothing", filter.Secure{HSTS: filter.NoHSTS, Subdomains: true, Frames: filter.NoHeader, Referrer: filter.NoHeader, ContentPolicy: filter.NoHeader}, func(x *exchange.Exchange) { x.TLS = &tls.ConnectionState{} }, ""},
+		{"others", filter.Secure{Frames: "SAMEORIGIN", Referrer: "strict-origin, same-origin", ContentPolicy: "default-src 'self'"}, func(*exchange.Exchange) {}, "X-Frame-Options: SAMEORIGIN\nReferrer-Policy: strict-origin, same-origin\nContent-Security-Policy: default-src 'self'"},
 		{"what the answer says", filter.Secure{}, func(x *exchange.Exchange) {
 			x.Answer.Add("Content-Security-Policy", "default-src 'self'")
-			x.Answer.Add("X-Content-Type-Options", "nosniff")
 		}, usual + "\nContent-Security-Policy: default-src 'self'"},
 	} {
 		x := answered(request(), "{}")
