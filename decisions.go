@@ -1,6 +1,7 @@
 package sabir
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/sabir-go/sabir/internal/membership"
@@ -17,17 +18,15 @@ func (n *Node) settle(d membership.Decision) error {
 	next := old
 	if err == nil {
 		if next, _ = old.With(time.Now(), d); !next.Has(d) {
-			err = Errorf(CodeInvalidArgument, nameBadOption, "there are %d decisions about nodes and routes already, which is the limit: end some", membership.MaxDecisions)
+			err = fmt.Errorf("there are %d decisions about nodes and routes already, which is the limit: end some", membership.MaxDecisions)
 		}
-	} else {
-		err = Errorf(CodeInvalidArgument, nameBadOption, "%w", err)
 	}
 	if err == nil {
 		n.decisions.Store(next)
 	}
 	n.deciding.Unlock()
 	if err != nil {
-		return err
+		return Errorf(CodeInvalidArgument, nameBadOption, "%w", err)
 	}
 	n.logDecisions(old, next)
 	n.tableLock.Lock()
@@ -56,18 +55,21 @@ func (n *Node) learn(view *membership.View) {
 }
 
 func (n *Node) logDecisions(old, next *membership.Decisions) {
-	if was, is := old.Drained(n.id), next.Drained(n.id); !was && is {
-		n.log.Info("node is drained: calls go to other nodes", "node", n.id)
-	} else if was && !is {
-		n.log.Info("node is not drained any more", "node", n.id)
+	// One call of the log for each kind of decision: a call takes 300 bytes of every program.
+	was, is, text := old.Drained(n.id), next.Drained(n.id), "node is drained: calls go to other nodes"
+	if !is {
+		text = "node is not drained any more"
+	}
+	if was != is {
+		n.log.Info(text, "node", n.id)
 	}
 	for _, d := range next.All() {
-		switch {
-		case d.Route == "" || old.Has(d):
-		case !d.Ended:
-			n.log.Info("calls are shared out", "node", n.id, "action", d.Route, "shares", d.Shares, "by", d.By)
-		case old.Routed(d.Route): // else it ended before this node knew of it
-			n.log.Info("calls are not shared out any more", "node", n.id, "action", d.Route, "by", d.By)
+		text = "calls are shared out"
+		if d.Ended {
+			text = "calls are not shared out any more"
+		}
+		if d.Route != "" && !old.Has(d) && (!d.Ended || old.Routed(d.Route)) { // else it ended before this node knew of it
+			n.log.Info(text, "node", n.id, "action", d.Route, "shares", d.Shares, "by", d.By)
 		}
 	}
 }

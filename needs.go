@@ -20,9 +20,8 @@ func (n *Node) unmetNeeds(state State) *Error {
 	if missing == nil {
 		return nil
 	}
-	return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Data: map[string]any{"missing": missing},
-		Message: "the node is " + state.String() + ", and no node offers " + strings.Join(missing, ", ") + ", which " +
-			strings.Join(dependents, ", ") + " depends on"}
+	return n.notReady("the node is "+state.String()+", and no node offers "+strings.Join(missing, ", ")+", which "+
+		strings.Join(dependents, ", ")+" depends on", map[string]any{"missing": missing})
 }
 
 // need notes that services depend on others, from the beginning of their start until their stop.

@@ -106,14 +106,8 @@ func newNodeService(n *Node) *Service {
 		Doc("compares what the services of the node depend on with what is offered"))
 	Handle(s, "http", func(context.Context, Empty) ([]introspect.Reachable, error) { return n.reachable(), nil },
 		Doc("lists what the node answers over HTTP, and to whom"))
-	Handle(s, "drain", func(context.Context, Empty) (introspect.Node, error) {
-		err := n.Drain()
-		return n.Info(), err
-	}, Doc("has calls and events go to other nodes where there are some, until the node is undrained"), ClusterOnly(), Idempotent())
-	Handle(s, "undrain", func(context.Context, Empty) (introspect.Node, error) {
-		err := n.Undrain()
-		return n.Info(), err
-	}, Doc("has calls and events come again to the node"), ClusterOnly(), Idempotent())
+	Handle(s, "drain", n.answerDrain(true), Doc("has calls and events go to other nodes where there are some, until the node is undrained"), ClusterOnly(), Idempotent())
+	Handle(s, "undrain", n.answerDrain(false), Doc("has calls and events come again to the node"), ClusterOnly(), Idempotent())
 	Handle(s, "route", func(_ context.Context, in stdjson.RawMessage) (stdjson.RawMessage, error) { return n.route(in) }, // types of its own take 80 KB of the program
 		Doc("sets how the calls of a name are shared out in the whole cluster; without shares ends that, without a name lists what is set"), ClusterOnly(), Idempotent())
 	Handle(s, "emit", func(ctx context.Context, in introspect.EmitRequest) (Empty, error) {
@@ -128,6 +122,14 @@ func newNodeService(n *Node) *Service {
 		return Empty{}, Emit(ctx, n, in.Event, in.Payload)
 	}, Doc("emits or broadcasts an event"), ClusterOnly())
 	return s
+}
+
+// answerDrain answers $node.drain and $node.undrain.
+func (n *Node) answerDrain(drained bool) func(context.Context, Empty) (introspect.Node, error) {
+	return func(context.Context, Empty) (introspect.Node, error) {
+		err := n.setDrained(drained)
+		return n.Info(), err
+	}
 }
 
 func describe(a *Action) introspect.Action {

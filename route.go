@@ -14,11 +14,14 @@ func (n *Node) route(text stdjson.RawMessage) (stdjson.RawMessage, error) {
 	if err := json.Decode(text, &in); err != nil {
 		return nil, badInput(n, "the input of $node.route", err)
 	}
-	if in.Name != "" {
-		d := membership.Decision{Route: in.Name, Ended: len(in.Shares) == 0}
-		for _, s := range in.Shares {
-			d.Shares = append(d.Shares, membership.Share(s))
-		}
+	d := membership.Decision{Route: in.Name, Drain: in.Undrain, Ended: len(in.Shares) == 0}
+	for _, s := range in.Shares {
+		d.Shares = append(d.Shares, membership.Share(s))
+	}
+	switch {
+	case d.Drain != "" && !n.decisions.Load().Drained(d.Drain):
+		return nil, n.notFoundAmong("drained node", d.Drain, nil)
+	case d.Drain != "" || d.Route != "":
 		if err := n.settle(d); err != nil {
 			return nil, err
 		}

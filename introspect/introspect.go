@@ -63,6 +63,9 @@ type Node struct {
 type Route struct {
 	Name   string  `json:"name"`             // of an action, or a pattern: "users.get", "users.*"
 	Shares []Share `json:"shares,omitempty"` // 100 % together at most; the rest goes where it would go without
+	// Undrain is a node whose drain ends, in the input only. Any node can be asked, so that it ends for one that has gone and would be drained still
+	// when it comes back.
+	Undrain string `json:"undrain,omitempty"`
 }
 
 // Share is a part of the calls, and where it goes: "v2", a version of the service, for calls of the name without a version; "node=a", a node; or

@@ -47,7 +47,7 @@ func startCluster(t testing.TB, c *cli) string {
 }
 
 // startMember runs a node of a cluster for the length of a test.
-func startMember(t testing.TB, id, address string, services ...sabir.Servable) {
+func startMember(t testing.TB, id, address string, services ...sabir.Servable) *sabir.Node {
 	t.Helper()
 	node := sabir.NewNode(sabir.NodeID(id), quiet(), sabir.Join(address), sabir.Serve(services...))
 	if err := node.Start(t.Context()); err != nil {
@@ -56,10 +56,11 @@ func startMember(t testing.TB, id, address string, services ...sabir.Servable) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := node.Stop(ctx); err != nil {
+		if err := node.Stop(ctx); err != nil && node.State() != sabir.StateStopped { // a test may have stopped it
 			t.Error(err)
 		}
 	})
+	return node
 }
 
 func TestListsOfACluster(t *testing.T) {

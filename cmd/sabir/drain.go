@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,7 +33,8 @@ streams and events to nodes that offer the same, and GET /ready answers 503, so 
 load balancers do so too. What is in flight ends as usual. Use it before you stop a
 node, or look into it. Calls of what no other node offers still come; the command
 names those services. Broadcasts, consumers of channels and processes go on. The
-other nodes keep it: one of this name that starts anew is drained too, until undrain.`,
+other nodes keep it: one of this name that starts anew is drained too, until undrain,
+which may be said while it is gone.`,
 		Example: `  sabir drain node-3 --join tcp://:7700
   SABIR_JOIN=tcp://:7700 sabir drain node-3 --json | jq .inFlight`,
 		Args:              takes(1, 1, "a node: sabir nodes lists them"),
@@ -48,7 +50,8 @@ func (c *cli) undrainCommand() *cobra.Command {
 		Use:     "undrain <node> [flags]",
 		GroupID: groupUse,
 		Short:   "Have calls and events come again to a drained node",
-		Long:    `Ends what sabir drain began.`,
+		Long: `Ends what sabir drain began. A node that has gone since is not drained when it comes
+back.`,
 		Example: `  sabir undrain node-3 --join tcp://:7700
   SABIR_JOIN=tcp://:7700 sabir undrain node-3 --json`,
 		Args: takes(1, 1, "a node: sabir nodes lists them"),
@@ -58,6 +61,20 @@ func (c *cli) undrainCommand() *cobra.Command {
 			return c.setDrained(command.Context(), args[0], false)
 		},
 	}
+}
+
+// undrainAbsent ends the drain of a node that has gone, which the others keep for when it comes back. It reports whether there was one.
+func (c *cli) undrainAbsent(ctx context.Context, to *clusterClient, id string) bool {
+	for _, n := range to.node.Nodes() {
+		if n.ID == id {
+			return false // it is there, and refused
+		}
+	}
+	text, err := json.Marshal(introspect.Route{Undrain: id})
+	if err == nil {
+		_, err = c.askAny(ctx, to, "$node.route", text)
+	}
+	return err == nil
 }
 
 func (c *cli) setDrained(ctx context.Context, id string, drained bool) error {
@@ -70,6 +87,9 @@ func (c *cli) setDrained(ctx context.Context, id string, drained bool) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	info, err := sabir.Call[introspect.Node](ctx, to.node, action, sabir.Empty{}, sabir.ToNode(id))
+	if err != nil && !drained && c.undrainAbsent(ctx, to, id) {
+		info, err = introspect.Node{}, nil
+	}
 	if err != nil {
 		var known []string
 		for _, n := range to.node.Nodes() {

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 func TestANodeIsDrainedAndUndrained(t *testing.T) {
@@ -41,6 +43,40 @@ func TestANodeIsDrainedAndUndrained(t *testing.T) {
 	}
 	if got := sabirRun(t, "drain", "a"); got.code != exitUsage || !strings.Contains(got.errOut, "drain needs a cluster") {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestTheDrainOfANodeThatHasGoneIsEnded(t *testing.T) {
+	address := freePort(t)
+	service := func() *sabir.Service {
+		s := sabir.NewService("users")
+		sabir.Handle(s, "get", func(context.Context, sabir.Empty) (int, error) { return 1, nil })
+		return s
+	}
+	a := startMember(t, "a", address, service())
+	b := startMember(t, "b", address, service())
+	if got := sabirRun(t, "drain", "b", "--join", address); got.code != exitOK {
+		t.Fatalf("%+v", got)
+	}
+	for { // b tells a right after it has answered
+		changed := a.Changed()
+		if slices.ContainsFunc(a.Nodes(), func(n introspect.Node) bool { return n.ID == "b" && n.Drained }) {
+			break
+		}
+		<-changed
+	}
+	if err := b.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := sabirRun(t, "undrain", "b", "--join", address); got.code != exitOK || !strings.Contains(got.out, "b is drained no more") {
+		t.Errorf("%+v", got)
+	}
+	startMember(t, "b", address, service())
+	if got := sabirRun(t, "nodes", "--join", address); !strings.Contains(got.out, "b ") || strings.Contains(got.out, "drained") {
+		t.Errorf("when it is back: %+v", got)
+	}
+	if got := sabirRun(t, "undrain", "c", "--join", address); got.code != exitFailed || !strings.Contains(got.errOut, "the cluster has no node c") {
+		t.Errorf("a node that was never drained: %+v", got)
 	}
 }
 

@@ -147,22 +147,27 @@ func (c *cli) askRoute(ctx context.Context, in introspect.Route, what string) (l
 	defer to.Close()
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
+	text, err := json.Marshal(in)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.askAny(ctx, to, "$node.route", text)
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range withoutEffect(to.node, in) {
+		fmt.Fprintln(c.stderr, "note:", printable(note))
+	}
+	return list, json.Unmarshal(answer, &list)
+}
+
+// askAny asks a node of the cluster what any of them can answer.
+func (c *cli) askAny(ctx context.Context, to *clusterClient, action string, in []byte) ([]byte, error) {
 	for _, n := range to.node.Nodes() {
 		if n.ID != to.node.ID() && !n.ClientOnly && n.Framework == "" && n.State == sabir.StateRunning.String() {
-			text, err := json.Marshal(in)
-			if err != nil {
-				return nil, err
-			}
 			at := *to
 			at.to = n.ID
-			answer, err := c.ask(ctx, &at, "$node.route", text)
-			if err != nil {
-				return nil, err
-			}
-			for _, note := range withoutEffect(to.node, in) {
-				fmt.Fprintln(c.stderr, "note:", printable(note))
-			}
-			return list, json.Unmarshal(answer, &list)
+			return c.ask(ctx, &at, action, in)
 		}
 	}
 	return nil, failf("the cluster at %s has no node that could be asked", to.address)

@@ -86,6 +86,7 @@ var codePaths = map[string]codePath{
 	"cmd/sabir.askUser":                              {fixed: "the command line's own process, which ends with the command"},
 	"cmd/sabir.checkJSON":                            {fixed: "the command line's own process, which ends with the command"},
 	"cmd/sabir.cli.compareCodecs":                    {fixed: "the command line's own process, which ends with the command"},
+	"cmd/sabir.cli.undrainAbsent":                    {fixed: "the command line's own process, which ends with the command"},
 	"cmd/sabir.writeDescription":                     {fixed: "the command line's own process, which ends with the command"},
 	"cmd/sabir.cli.askRoute":                         {fixed: "the command line's own process, which ends with the command"},
 	"sabir.Node.route":                               {fixed: "types of package introspect"},
