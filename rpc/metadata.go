@@ -7,12 +7,8 @@ import (
 
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/admission"
+	"github.com/sabir-go/sabir/internal/inbound"
 	"github.com/sabir-go/sabir/internal/principal"
-)
-
-const (
-	maxMetadata  = 32      // pairs that a call brings
-	maxMetaBytes = 8 << 10 // of their keys and values
 )
 
 // reserved are headers that are not metadata: of the protocols, of HTTP and its proxies, of browsers, and credentials, which stay on
@@ -38,8 +34,9 @@ func isReserved(name string) bool {
 	return name == principal.MetadataKey || name == admission.MetadataKey
 }
 
-// addMetadata adds the headers of a caller to what the server has read as metadata already, while there is place.
-func addMetadata(in *gateway.Inbound, header http.Header) {
+// addMetadata adds the headers of a caller to what the server has read as metadata already. A call with more than there may be fails: its handler
+// must not take a part for the whole.
+func addMetadata(in *gateway.Inbound, header http.Header) error {
 	var size int
 	pairs := make(map[string]string, len(in.Metadata)) // the server's may be shared with other calls
 	for key, value := range in.Metadata {
@@ -54,12 +51,14 @@ func addMetadata(in *gateway.Inbound, header http.Header) {
 		if _, known := pairs[key]; known || isReserved(key) || !utf8.ValidString(value) {
 			continue
 		}
-		if size += len(key) + len(value); len(pairs) >= maxMetadata || size > maxMetaBytes {
-			break
-		}
+		size += len(key) + len(value)
 		pairs[key] = value
+	}
+	if err := inbound.CheckMetadata(len(pairs), size); err != nil {
+		return err
 	}
 	if len(pairs) > 0 {
 		in.Metadata = pairs
 	}
+	return nil
 }

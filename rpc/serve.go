@@ -164,7 +164,10 @@ func (d *dispatcher) Serve(w http.ResponseWriter, r *http.Request, c *protocol.C
 	if limit == 0 {
 		limit = maxMessage
 	}
-	addMetadata(&c.Inbound, r.Header)
+	if err := addMetadata(&c.Inbound, r.Header); err != nil {
+		d.fail(w, r, toConnect(sabir.AsError(err)))
+		return
+	}
 	if !c.Action.Stream {
 		if r = d.servePlain(w, r, c, limit); r == nil {
 			return

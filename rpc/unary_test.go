@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -228,6 +229,29 @@ func TestMetadataGoesBothWays(t *testing.T) {
 			}
 			if reply.Header().Get("X-Answer") != "header" || reply.Trailer().Get("X-Behind") != "trailer" || reply.Header().Get("X-Answer-Bin") != "AAH/" {
 				t.Errorf("the answer has %v and %v", reply.Header(), reply.Trailer())
+			}
+		}
+	})
+}
+
+// A handler must not take a part of the metadata for the whole.
+func TestACallWithMoreMetadataThanThereMayBeFails(t *testing.T) {
+	url, _ := serve(t, []sabir.Servable{calc()})
+	each(t, func(t *testing.T, d dialect) {
+		for _, c := range []struct {
+			pairs, bytes int
+			fits         bool
+		}{{1, 30 << 10, true}, {60, 0, true}, {1, 33 << 10, false}, {65, 0, false}} {
+			request := connect.NewRequest(&text{"tenant"})
+			request.Header().Set("Tenant", "acme")
+			for i := range c.pairs {
+				request.Header().Set(fmt.Sprint("Pair-", i), strings.Repeat("x", c.bytes))
+			}
+			reply, err := caller[text, text](t, d, url, "Metadata").CallUnary(t.Context(), request)
+			if !c.fits {
+				wantCode(t, err, connect.CodeResourceExhausted)
+			} else if err != nil || reply.Msg.Text != "acme" {
+				t.Errorf("with %d pairs and %d bytes: %v", c.pairs, c.bytes, err)
 			}
 		}
 	})

@@ -96,7 +96,10 @@ func (b *bridge) receive(topic string, groups []string, h http.Header, body []by
 	if !ok {
 		return fmt.Errorf("unsupported Content-Type: %.100q", h.Get("Content-Type"))
 	}
-	in := inboundFrom(context.Background(), h, nil) // no one waits for an event
+	in, err := inboundFrom(context.Background(), h, nil) // no one waits for an event
+	if err != nil {
+		return err
+	}
 	in.Limit = 0
 	return b.node.ReceiveEvent(in, topic, groups, false, f.codec, f.input(body))
 }

@@ -108,7 +108,10 @@ func (b *bridge) callGRPC(w http.ResponseWriter, r *http.Request) ([]byte, error
 		return nil, err
 	}
 	defer done()
-	in := inboundOf(w, r)
+	in, err := inboundOf(w, r)
+	if err != nil {
+		return nil, err
+	}
 	in.Limit = limitOf(r.Header)
 	out, err := action.Serve(in, f.codec, make([]byte, frameHead), f.input(body))
 	if err != nil {

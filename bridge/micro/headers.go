@@ -2,9 +2,7 @@ package micro
 
 import (
 	"context"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,24 +53,25 @@ func reserved(name string) bool {
 	return inbound.Reserved(name)
 }
 
-// metadataOf is the metadata of a request. Its names are in lower case here, and go back as HTTP has them.
-func metadataOf(h http.Header) map[string]string {
+// metadataOf is the metadata of a request. Its names are in lower case here, and go back as HTTP has them. The error is of more than there may be.
+func metadataOf(h http.Header) (map[string]string, error) {
 	var pairs map[string]string
 	size := 0
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		key, values := strings.ToLower(name), h[name]
+	for name, values := range h {
+		key := strings.ToLower(name)
 		if reserved(key) || len(values) == 0 || !utf8.ValidString(values[0]) {
 			continue
-		}
-		if size += len(key) + len(values[0]); len(pairs) >= inbound.MaxMetadata || size > inbound.MaxMetadataBytes {
-			break
 		}
 		if pairs == nil {
 			pairs = make(map[string]string)
 		}
+		size += len(key) + len(values[0])
 		pairs[key] = values[0]
 	}
-	return pairs
+	if err := inbound.CheckMetadata(len(pairs), size); err != nil {
+		return nil, err
+	}
+	return pairs, nil
 }
 
 // setMetadata adds metadata to the headers of a message, but for what no header can hold.

@@ -166,7 +166,11 @@ func (b *bridge) call(w http.ResponseWriter, r *http.Request) ([]byte, format, e
 	if err != nil {
 		return nil, f, err
 	}
-	out, err := action.Serve(inboundOf(w, r), f.codec, nil, value)
+	in, err := inboundOf(w, r)
+	if err != nil {
+		return nil, f, err
+	}
+	out, err := action.Serve(in, f.codec, nil, value)
 	return out, f, err
 }
 
@@ -222,21 +226,22 @@ func (c *counted) Read(p []byte) (int, error) {
 func (c *counted) forget() { c.all.Add(-c.own) }
 
 // inboundOf describes a request as a call from outside. It ends when the caller has gone.
-func inboundOf(w http.ResponseWriter, r *http.Request) gateway.Inbound {
+func inboundOf(w http.ResponseWriter, r *http.Request) (gateway.Inbound, error) {
 	return inboundFrom(r.Context(), r.Header, answer{w})
 }
 
 // inboundFrom describes a call or an event with headers as one from outside.
-func inboundFrom(ctx context.Context, h http.Header, a gateway.Answer) gateway.Inbound {
+func inboundFrom(ctx context.Context, h http.Header, a gateway.Answer) (gateway.Inbound, error) {
+	metadata, err := metadataOf(h)
 	id := h.Get(headerRequest)
 	if id == "" || len(id) > 255 {
 		id = gateway.NewRequestID()
 	}
 	from := h.Get(headerFrom)
 	return gateway.Inbound{
-		Context: context.WithValue(ctx, headersKey{}, h), RequestID: id, Metadata: metadataOf(h),
+		Context: context.WithValue(ctx, headersKey{}, h), RequestID: id, Metadata: metadata,
 		Level: depthOf(h), CalledBy: strings.ToValidUTF8(from[:min(len(from), 255)], ""), Limit: timeoutOf(h), Answer: a,
-	}
+	}, err
 }
 
 // answer sends what a handler sets by sabir.SetHeader and SetTrailer, as headers: see [gateway.Answer]. The runtime calls it before the

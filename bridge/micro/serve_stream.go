@@ -35,7 +35,10 @@ func (b *bridge) serveStream(w http.ResponseWriter, r *http.Request, action *sab
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context())) // its end is no sign of the caller's once the connection was taken over
 	defer cancel()
 	defer context.AfterFunc(b.streaming, cancel)()
-	in := inboundFrom(ctx, r.Header, nil)
+	in, err := inboundFrom(ctx, r.Header, nil)
+	if err != nil {
+		return err
+	}
 	if in.Limit > 0 { // Open has no limit of its own
 		limited, stop := context.WithTimeout(in.Context, in.Limit)
 		defer stop()
@@ -183,7 +186,10 @@ func (b *bridge) serveGRPCStream(w http.ResponseWriter, r *http.Request, action 
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(b.streaming, cancel)()
-	in := inboundFrom(ctx, r.Header, nil)
+	in, err := inboundFrom(ctx, r.Header, nil)
+	if err != nil {
+		return err
+	}
 	if limit := limitOf(r.Header); limit > 0 {
 		limited, stop := context.WithTimeout(in.Context, limit)
 		defer stop()

@@ -176,6 +176,27 @@ func TestHandlersGetMetadataAndDeadlinesOfGoMicro(t *testing.T) {
 	})
 }
 
+// A handler must not take a part of the metadata for the whole.
+func TestACallWithMoreMetadataThanThereMayBeFails(t *testing.T) {
+	_, at := serving(t, []sabir.Servable{orders()}, micro.Expose("orders.*"))
+	for _, c := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"HTTP", []string{"-serve=false"}, `{"id":"HeadTooLarge","code":429,"detail":"the metadata has 2 members with 33800 bytes: 64 with 32768 are the limit","status":"Too Many Requests"}`},
+		{"gRPC", []string{"-serve=false", "-grpc"}, `{"id":"HeadTooLarge","code":429,"detail":"the metadata has 2 members with 33800 bytes: 64 with 32768 are the limit","status":"Too Many Requests"}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := startPeer(t, "v5", c.args...).call(order{Service: "orders", Endpoint: "Orders.Info", Address: at, MS: 40_000,
+				Metadata: map[string]string{"user": "Ada", "a": strings.Repeat("x", 33<<10)}})
+			if a.Error != c.want {
+				t.Errorf("%s %s", a.Error, a.Out)
+			}
+		})
+	}
+}
+
 func TestRequestsThatCanBeReadInTwoWaysAreRefused(t *testing.T) {
 	_, at := serving(t, []sabir.Servable{circle()}, micro.Expose("circle.*"))
 	stricttest.AllAreRefused(t, at)
