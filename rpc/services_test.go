@@ -2,7 +2,10 @@ package rpc_test
 
 import (
 	"context"
+	"net"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -12,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/gateway"
 )
 
 func TestReflectionDescribesTheServicesByTheirGoTypes(t *testing.T) {
@@ -63,6 +67,40 @@ type (
 	asked  struct{ Service string }
 	health struct{ Status int32 }
 )
+
+func TestWhoIsRefusedHealthAndReflectionLearnsWhy(t *testing.T) {
+	url, _ := serve(t, []sabir.Servable{calc()})
+	closed, _ := serve(t, []sabir.Servable{calc()}, gateway.Key("0123456789abcdef"))
+	each(t, func(t *testing.T, d dialect) {
+		options := append([]connect.ClientOption{connect.WithCodec(structs{})}, d.options...)
+		c := client(t, d.http1)
+		c.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(url, "http://"))
+		}
+		_, err := connect.NewClient[asked, health](c, "http://elsewhere/grpc.health.v1.Health/Check", options...).CallUnary(t.Context(), connect.NewRequest(&asked{}))
+		wantCode(t, err, connect.CodePermissionDenied)
+		if !strings.Contains(err.Error(), "the Host header says \"elsewhere\"") {
+			t.Errorf("health failed with %v", err)
+		}
+		watch, err := connect.NewClient[asked, health](c, "http://elsewhere/grpc.health.v1.Health/Watch", options...).CallServerStream(t.Context(), connect.NewRequest(&asked{}))
+		if err == nil {
+			watch.Receive()
+			err = watch.Err()
+			watch.Close()
+		}
+		wantCode(t, err, connect.CodePermissionDenied)
+		if d.http1 {
+			return // over which reflection, a stream both ways, does not work
+		}
+		stream := grpcreflect.NewClient(client(t, false), closed, d.options...).NewStream(t.Context())
+		_, err = stream.ListServices()
+		wantCode(t, err, connect.CodeUnauthenticated)
+		if !strings.Contains(err.Error(), "key") {
+			t.Errorf("reflection failed with %v", err)
+		}
+		stream.Close()
+	})
+}
 
 func TestHealthIsThatOfTheNodeAndItsServices(t *testing.T) {
 	url, _ := serve(t, []sabir.Servable{calc()})

@@ -71,7 +71,12 @@ func (s *server) serveMounted(w http.ResponseWriter, r *http.Request, x *exchang
 		chain = root.open
 	}
 	v := requestContext{Exchange: x, server: s, to: &target{routeGroup: root, path: m.prefix}, chain: chain}
-	if !v.admit(nil) {
+	if p := s.spokenIn(r); p != nil { // such as the health of gRPC, whose clients read no documents
+		if err := v.pass(nil); err != nil {
+			s.refuse(w, r, &v, p, err)
+			return
+		}
+	} else if !v.admit(nil) {
 		if c, ok := m.handler.(interface{ Challenge(*http.Request) string }); ok && x.Status == http.StatusUnauthorized {
 			if challenge := c.Challenge(r); challenge != "" {
 				x.Answer.Set("WWW-Authenticate", challenge)

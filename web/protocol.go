@@ -78,18 +78,26 @@ func (s *server) serveProtocol(w http.ResponseWriter, r *http.Request, x *exchan
 
 // refuseUnknown answers a request of a protocol for an address that does not exist. It returns false where it is of none.
 func (s *server) refuseUnknown(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) bool {
-	for _, p := range s.settings.protocols {
-		if !p.Speaks(r) {
-			continue
-		}
-		v := requestContext{Exchange: x, server: s, to: &target{routeGroup: &s.settings.root, path: x.Path}, chain: s.groupOf(x.Path).chain}
-		err := v.pass(func() error {
-			return sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrActionNotFound.Name, "nothing is called %.200s here", x.Path)
-		})
-		s.refuse(w, r, &v, p, err)
-		return true
+	p := s.spokenIn(r)
+	if p == nil {
+		return false
 	}
-	return false
+	v := requestContext{Exchange: x, server: s, to: &target{routeGroup: &s.settings.root, path: x.Path}, chain: s.groupOf(x.Path).chain}
+	err := v.pass(func() error {
+		return sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrActionNotFound.Name, "nothing is called %.200s here", x.Path)
+	})
+	s.refuse(w, r, &v, p, err)
+	return true
+}
+
+// spokenIn is the protocol of a request that is for no action; nil for none.
+func (s *server) spokenIn(r *http.Request) protocol.Protocol {
+	for _, p := range s.settings.protocols {
+		if p.Speaks(r) {
+			return p
+		}
+	}
+	return nil
 }
 
 // refuse answers with an error, in the protocol's form, after the filters that ran.
