@@ -64,8 +64,11 @@ func (b *broker) list(ctx context.Context) ([]Info, error) {
 
 func redacted(address string) string {
 	at, err := url.Parse(address)
-	if err != nil {
+	switch {
+	case err != nil:
 		return ""
+	case at.User == nil: // as it was given: package url writes "mem:" for "mem://"
+		return address
 	}
 	return at.Redacted()
 }

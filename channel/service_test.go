@@ -29,6 +29,15 @@ func TestTheBrokerOfTheClusterKeepsChannelsWhereNoOtherIsNamed(t *testing.T) {
 	}
 }
 
+func TestTheAddressOfABrokerIsListedAsItWasGiven(t *testing.T) {
+	c := parcels(t)
+	n := startNode(t, channel.Broker("mem://"))
+	publish(t, c, n, 1)
+	if list, err := channel.List(t.Context(), n); err != nil || len(list) != 1 || list[0].Broker != "mem://" {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
 func TestTheChannelsServiceListsReplaysAndDeletes(t *testing.T) {
 	c := parcels(t)
 	s := sabir.NewService("billing")

@@ -111,7 +111,7 @@ export function histogram(height = 220) {
       const from = i ? bounds[i - 1] : 0;
       const x = pad.left + (i - first + (at - from) / (bounds[i] - from)) * wide;
       parts.push(s('line', { class: 'mark', x1: x, x2: x, y1: pad.top - 6, y2: base }));
-      if (x - right > 30) { parts.push(s('text', { class: 'axis strong', x, y: pad.top - 11, 'text-anchor': 'middle', text: name })); right = x; }
+      if (x - right > 36) { parts.push(s('text', { class: 'axis strong', x, y: pad.top - 11, 'text-anchor': 'middle', text: name })); right = x; }
     }
     if (empty) parts.push(s('text', { class: 'axis', x: (width + pad.left) / 2, y: height / 2, 'text-anchor': 'middle', text: 'no calls in this time' }));
     element.replaceChildren(...parts);

@@ -30,9 +30,10 @@ export function share(x) {
   return (p > 0 && p < 10 ? p.toFixed(1) : p.toFixed(0)) + ' %';
 }
 
+// bytes writes a size, whose unit does not go to the next line without its number.
 export function bytes(n) {
-  if (n < 1000) return n + ' B';
-  return n < 1e6 ? (n / 1e3).toFixed(1) + ' kB' : (n / 1e6).toFixed(1) + ' MB';
+  if (n < 1000) return n + '\u00a0B';
+  return n < 1e6 ? (n / 1e3).toFixed(1) + '\u00a0kB' : (n / 1e6).toFixed(1) + '\u00a0MB';
 }
 
 export function clock(ms, fraction) {
