@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,11 +67,15 @@ func TestANodeThatIsStartedAnewGetsInWhereItsFormerRunIsLinkedStill(t *testing.T
 		if err != nil {
 			t.Fatal(err)
 		}
-		await(t, ctx, "the new run is linked", func() bool {
+		await(t, ctx, "the new run is linked, and the former one no more", func() bool {
 			third.mu.Lock()
 			defer third.mu.Unlock()
-			p := third.peers["g-2"]
-			return p != nil && len(p.Links()) == 1 && p.info.Instance == anew.info.Load().Instance
+			p, run := third.peers["g-2"], anew.info.Load().Instance
+			former := func(l *wire.Link) bool { // there may be two of the new run: either side makes the first one
+				info, err := parseInfo(l.Peer().NodeInfo)
+				return err != nil || info.Instance != run
+			}
+			return p != nil && p.info.Instance == run && len(p.Links()) > 0 && !slices.ContainsFunc(p.Links(), former)
 		})
 		conn.Close()
 		stop(t, anew)
