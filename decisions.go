@@ -1,6 +1,7 @@
 package sabir
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -32,9 +33,16 @@ func (n *Node) settle(d membership.Decision) error {
 	n.tableLock.Lock()
 	n.rebuildTables()
 	n.tableLock.Unlock()
-	n.announce()
+	if m := n.mesh.Load(); m != nil { // the others know it then: this node may be stopped at once
+		ctx, cancel := context.WithTimeout(background, settleLimit)
+		n.clustered.unconfirmed(m, ctx)
+		cancel()
+	}
 	return nil
 }
+
+// settleLimit bounds the wait for nodes that are slow to confirm a decision.
+const settleLimit = 2 * time.Second
 
 // learn takes over what the nodes in the view know of decisions.
 func (n *Node) learn(view *membership.View) {

@@ -16,12 +16,12 @@ func (m *Mesh) Unconfirmed(ctx context.Context) []string {
 	version := m.announced.Version
 	m.announcing.Unlock()
 	for {
-		late := m.notConfirmed(version)
+		late, changed := m.notConfirmed(version)
 		if len(late) == 0 {
 			return nil
 		}
 		select {
-		case <-m.peersChanged:
+		case <-changed:
 		case <-ctx.Done():
 			return late
 		}
@@ -29,8 +29,8 @@ func (m *Mesh) Unconfirmed(ctx context.Context) []string {
 }
 
 // notConfirmed lists the nodes whose calls do not go by this version of the catalog yet. A client-only node that is not linked is none of
-// them: it dials when it wants to. Nor is a node at rest: what it calls, it has to dial first.
-func (m *Mesh) notConfirmed(version uint64) (nodes []string) {
+// them: it dials when it wants to. Nor is a node at rest: what it calls, it has to dial first. The channel is closed at the next change.
+func (m *Mesh) notConfirmed(version uint64) (nodes []string, changed <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, p := range m.peers {
@@ -40,7 +40,18 @@ func (m *Mesh) notConfirmed(version uint64) (nodes []string) {
 		}
 	}
 	slices.Sort(nodes)
-	return nodes
+	if m.peersChanged == nil {
+		m.peersChanged = make(chan struct{})
+	}
+	return nodes, m.peersChanged
+}
+
+// notePeers has each Unconfirmed look again: a peer came, went, or confirmed this node's catalog. The caller holds mu.
+func (m *Mesh) notePeers() {
+	if m.peersChanged != nil {
+		close(m.peersChanged)
+		m.peersChanged = nil
+	}
 }
 
 // confirmCatalogs tells the peers whose catalogs calls go by since the last time.
@@ -68,6 +79,6 @@ func (m *Mesh) confirmed(l *wire.Link, data []byte) {
 	defer m.mu.Unlock()
 	if p := m.peers[l.Peer().Node]; p != nil && slices.Contains(p.Links(), l) {
 		p.confirmed = max(p.confirmed, binary.LittleEndian.Uint64(data))
-		wake(m.peersChanged)
+		m.notePeers()
 	}
 }

@@ -328,7 +328,7 @@ func (m *Mesh) rest(p *Peer, l *wire.Link) {
 	}
 	p.unlink()
 	p.confirmed, p.missed = 0, 0
-	if wake(m.peersChanged); m.mayRest(p) {
+	if m.notePeers(); m.mayRest(p) {
 		p.atRest.Store(true)
 		return
 	}

@@ -161,7 +161,7 @@ func (m *Mesh) GoAway(l *wire.Link) {
 	}
 	p.leaving = true
 	p.SetLinks(nil) // the others report the same soon
-	wake(m.peersChanged)
+	m.notePeers()
 	wake(m.peerLeft)
 	m.forget(p)
 	level := m.levelOf(p.info, m.sparse)
@@ -245,7 +245,7 @@ func (m *Mesh) changed(c membership.Change) {
 // maintain starts dialling a peer that should be linked and is not, and forgets one that is no member and has no link. The
 // caller holds mu.
 func (m *Mesh) maintain(p *Peer) {
-	wake(m.peersChanged)
+	m.notePeers()
 	wanted := m.dialAddr(p) != ""
 	switch {
 	case wanted && p.redial == nil:

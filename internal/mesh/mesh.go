@@ -73,7 +73,7 @@ type Mesh struct {
 	update         chan struct{} // there is something for updateLoop to do
 	catalogChanged chan struct{} // this node's catalog has changed
 	peerLeft       chan struct{} // for takeOverAddress
-	peersChanged   chan struct{} // a peer came, went, or confirmed this node's catalog; one Unconfirmed at a time reads it
+	peersChanged   chan struct{} // closed by notePeers; nil while no Unconfirmed waits
 }
 
 // Topics of posts between nodes.
@@ -98,7 +98,7 @@ func New(host Host, config Config) (*Mesh, error) {
 		resting: make(map[*wire.Link]bool),
 		relay:   relay{summaries: make(map[membershipRun]*relayed), services: make(map[string]keptService), asked: make(map[string]time.Time), unapplied: make(map[membershipRun]bool)},
 		peers:   make(map[string]*Peer), open: make(map[*wire.Link]bool), staticDials: make(map[string]context.CancelFunc),
-		update: make(chan struct{}, 1), catalogChanged: make(chan struct{}, 1), peerLeft: make(chan struct{}, 1), peersChanged: make(chan struct{}, 1)}
+		update: make(chan struct{}, 1), catalogChanged: make(chan struct{}, 1), peerLeft: make(chan struct{}, 1)}
 	m.transport = transport.Config{Keyed: !config.Keys.None(), Secret: config.BrokerSecret(), TLS: config.TLS, Advertise: config.Advertise,
 		Name: config.Node, PacketSize: config.PacketSize}
 	m.refusals.log, m.refusals.node = config.Log, config.Node
