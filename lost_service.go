@@ -82,6 +82,7 @@ func (s *remoteService) hidden(newer []*remoteService) bool {
 	return true
 }
 
+// has reports whether one of the losses has an action of that name within the service.
 func has(lost []*remoteService, short string) bool {
 	for _, s := range lost {
 		if s.has(short) {
@@ -187,7 +188,7 @@ func (v version) rank() int {
 	return v.number
 }
 
-// version is that of the action's service.
+// version makes the version of the action's service, so that it has a rank.
 func (a *remoteAction) version() version {
 	return version{full: a.action.Service, number: a.action.Version, preferred: a.preferred}
 }

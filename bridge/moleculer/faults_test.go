@@ -79,22 +79,7 @@ func TestLargePacketsOutliveAStopOfTheNode(t *testing.T) {
 	const stop = 15 * time.Second // half of the silence that is borne
 	resumed := time.AfterFunc(stop, func() { _ = js.process.Process.Signal(syscall.SIGCONT) })
 	defer resumed.Stop()
-	text := strings.Repeat("x", 1_000_000)
-	failed := make(chan error, 5)
-	for range cap(failed) {
-		go func() {
-			back, err := sabir.Call[string](t.Context(), n, "js.echo", text)
-			if err == nil && back != text {
-				err = fmt.Errorf("%d bytes came back", len(back))
-			}
-			failed <- err
-		}()
-	}
-	for range cap(failed) {
-		if err := <-failed; err != nil {
-			t.Error(err)
-		}
-	}
+	echoAtOnce(t, n, 5, strings.Repeat("x", 1_000_000))
 }
 
 func TestStreamsOfANodeThatWasKilledEnd(t *testing.T) {

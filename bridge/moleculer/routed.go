@@ -1,6 +1,7 @@
 package moleculer
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/sabir-go/sabir/codec"
@@ -19,7 +20,7 @@ type routed struct {
 func routedFormat(values codec.Codec, routes []route.Route) codec.Codec {
 	var fields []route.Param
 	for _, r := range routes {
-		for _, p := range append(r.Params, r.Form...) {
+		for _, p := range slices.Concat(r.Params, r.Form) { // append could write into what all readers of the routes share
 			if p.Kind != route.Text || p.List {
 				fields = append(fields, p)
 			}

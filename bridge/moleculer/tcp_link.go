@@ -238,6 +238,7 @@ func (l *link) await() {
 	}
 }
 
+// goOn ends the wait of await.
 func (l *link) goOn() {
 	select {
 	case l.read <- struct{}{}:

@@ -122,21 +122,7 @@ func TestLargePacketsOverTCPAreSentOneAfterTheOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Repeat("x", 1_000_000)
-	failed := make(chan error, 10)
-	for range cap(failed) {
-		go func() {
-			back, err := sabir.Call[string](t.Context(), n, "js.echo", text)
-			if err == nil && back != text {
-				err = fmt.Errorf("%d bytes came back", len(back))
-			}
-			failed <- err
-		}()
-	}
-	for range cap(failed) {
-		if err := <-failed; err != nil {
-			t.Error(err)
-		}
-	}
+	echoAtOnce(t, n, 10, text)
 	var sizes []int
 	js.must(&sizes, "many", 10, "v3.orders.echo", text)
 	if fmt.Sprint(sizes) != fmt.Sprint([]int{1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 1e6}) {
@@ -145,6 +131,26 @@ func TestLargePacketsOverTCPAreSentOneAfterTheOther(t *testing.T) {
 	_, err := sabir.Call[string](t.Context(), n, "js.echo", strings.Repeat("x", 1<<20))
 	if sabir.AsError(err).Name != sabir.ErrMessageTooLarge.Name {
 		t.Errorf("a call of more than 1 MiB ends with %v", err)
+	}
+}
+
+// echoAtOnce calls js.echo with the text so many times at once.
+func echoAtOnce(t *testing.T, n *sabir.Node, times int, text string) {
+	t.Helper()
+	failed := make(chan error, times)
+	for range times {
+		go func() {
+			back, err := sabir.Call[string](t.Context(), n, "js.echo", text)
+			if err == nil && back != text {
+				err = fmt.Errorf("%d bytes came back", len(back))
+			}
+			failed <- err
+		}()
+	}
+	for range times {
+		if err := <-failed; err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -105,8 +105,8 @@ type Config struct {
 	// SilenceLimit is the time that a link may go without a byte from its peer before it counts as lost. It must be longer than
 	// the peer's PingInterval, so at least longer than this node's. 0 is DefaultSilenceLimit.
 	SilenceLimit time.Duration
-	// WriteTimeout is the time for which a peer may take no byte of what is waiting for it before the link counts as lost. 0 is
-	// DefaultWriteTimeout.
+	// WriteTimeout is the time for which a peer may take no byte of what is waiting for it before the link counts as lost. While
+	// this process stands still it does not pass. 0 is DefaultWriteTimeout.
 	WriteTimeout time.Duration
 
 	// Log takes the faults that no call of the link's owner can return as an error. nil is no log. Keys and proofs never reach it.
