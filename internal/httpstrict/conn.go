@@ -1,6 +1,7 @@
 package httpstrict
 
 import (
+	"bufio"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -15,10 +16,11 @@ type Conn struct {
 	net.Conn
 	prefix  []byte
 	report  func(reason string)
-	strict  strict      // of the one that reads
-	owed    int         // see strict.unread
-	refused atomic.Bool // nothing more is read; set before refusal is used by the one that writes
-	changed atomic.Bool // another protocol is spoken since a handler has taken the connection over
+	strict  strict        // of the one that reads
+	owed    int           // see strict.unread
+	frames  *bufio.Reader // of HTTP/2; nil before its preface
+	refused atomic.Bool   // nothing more is read; set before refusal is used by the one that writes
+	changed atomic.Bool   // another protocol is spoken since a handler has taken the connection over
 }
 
 // NewConn makes one that reads prefix first. mayBeHTTP2 takes HTTP/2's preface for a beginning. report is called once where a request
@@ -33,8 +35,15 @@ func (c *Conn) NetConn() net.Conn { return c.Conn }
 // errRefused must be no error of the network, which net/http would not answer.
 var errRefused = errors.New("httpstrict: the request is not HTTP/1.1 as RFC 9112 wants it")
 
-// Read implements [net.Conn].
+// frameBuffer is what is read of an HTTP/2 connection at once, in bytes. Longer frames are read past the buffer.
+const frameBuffer = 8 << 10
+
+// Read implements [net.Conn]. It reads HTTP/2 ahead: net/http asks for nine bytes of each frame and then for the rest, and each would be a
+// system call. A call over gRPC has two frames, and a tenth of its time was in reading them.
 func (c *Conn) Read(p []byte) (int, error) {
+	if c.frames != nil {
+		return c.frames.Read(p)
+	}
 	if c.refused.Load() {
 		return c.readRefused(p)
 	}
@@ -44,6 +53,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 	good := c.strict.pass(p[:n])
 	if good == n {
+		if c.strict.http2 {
+			c.frames = bufio.NewReaderSize(readerFunc(c.readAny), frameBuffer)
+		}
 		return n, err
 	}
 	c.owed = c.strict.unread()
@@ -64,6 +76,10 @@ func (c *Conn) readRefused(p []byte) (int, error) {
 	c.owed -= n
 	return copy(p, "XXXX"[:n]), nil
 }
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func (c *Conn) readAny(p []byte) (int, error) {
 	if len(c.prefix) == 0 {

@@ -15,6 +15,7 @@ type strict struct {
 	refusal  string                    // why nothing more is passed on; "" for nothing
 	sent     int                       // bytes of the present head that were passed on, for refuse
 	preface  bool                      // the connection may begin with HTTP/2's preface
+	http2    bool                      // it has
 	blanks   int                       // empty lines that may come before the next request
 	isLast   bool                      // net/http refuses this request by itself: nothing comes behind it
 	old      bool                      // HTTP/1.0
@@ -450,7 +451,7 @@ func (s *strict) readPreface(b []byte) (i int) {
 		s.n++
 	}
 	if s.n == len(rest) {
-		s.at = (*strict).through
+		s.at, s.http2 = (*strict).through, true
 	}
 	return i
 }
