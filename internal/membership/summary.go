@@ -45,11 +45,18 @@ func (c *Catalog) Summarize(info json.RawMessage) (Summary, map[string]*Service)
 
 // Hash is made of all that is told of the service: the first 16 bytes of SHA-256 (FIPS 180-4) over its JSON. Nodes ask others than the one
 // that offers it for the service of a hash, so it must not be possible to make another one with the same hash.
-func (s *Service) Hash() string {
+func (s *Service) Hash() string { return hashOf(s.Text()) }
+
+// Text is the JSON that nodes send of the service.
+func (s *Service) Text() []byte {
 	text, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // its routes were read from JSON
 	}
+	return text
+}
+
+func hashOf(text []byte) string {
 	sum := sha256.Sum256(text)
 	return base64.RawURLEncoding.EncodeToString(sum[:hashBytes])
 }
@@ -106,26 +113,41 @@ func (s *Summary) With(services []*Service) (Catalog, error) {
 	return c, c.Check()
 }
 
-// ParseServices reads services that were asked for, and returns them by their hashes.
-func ParseServices(data []byte) (map[string]*Service, error) {
+// Received is a service that was asked for.
+type Received struct {
+	Hash    string // of the text that came
+	Service *Service
+	// Text is what came, where this node would write the service in another way: what a newer node has added stays in it when it is passed on, or
+	// nobody would find it by its hash. It is nil otherwise.
+	Text []byte
+}
+
+// ParseServices reads services that were asked for.
+func ParseServices(data []byte) ([]Received, error) {
 	if len(data) > MaxCatalog {
 		return nil, fmt.Errorf("services: %d bytes; %d is the limit", len(data), MaxCatalog)
 	}
 	if n := bytes.Count(data, []byte{','}); n > maxFields {
 		return nil, fmt.Errorf("services: about %d fields; %d is the limit", n, maxFields)
 	}
-	var list []Service
-	if err := json.Unmarshal(data, &list); err != nil {
+	var texts []json.RawMessage
+	if err := json.Unmarshal(data, &texts); err != nil {
 		return nil, fmt.Errorf("services: %w", err)
 	}
-	found := make(map[string]*Service, len(list))
-	for i := range list {
-		own := list[i]
+	found := make([]Received, len(texts))
+	for i, text := range texts {
+		own := new(Service)
+		if err := json.Unmarshal(text, own); err != nil {
+			return nil, fmt.Errorf("service: %w", err)
+		}
 		own.Actions = append(make([]Action, 0, len(own.Actions)), own.Actions...) // without the rest of the array that it was read into
 		if err := own.check(); err != nil {
 			return nil, fmt.Errorf("service %.100q: %w", own.Name, err)
 		}
-		found[own.Hash()] = &own
+		found[i] = Received{Hash: hashOf(text), Service: own}
+		if !bytes.Equal(text, own.Text()) {
+			found[i].Text = text
+		}
 	}
 	return found, nil
 }

@@ -1,6 +1,8 @@
 package membership_test
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"os"
@@ -45,8 +47,11 @@ func TestASummaryAndItsServicesMakeTheCatalog(t *testing.T) {
 		t.Fatal(err)
 	}
 	var came []*membership.Service
-	for _, hash := range list[0].Hashes {
-		came = append(came, found[hash])
+	for i, hash := range list[0].Hashes {
+		if found[i].Hash != hash || found[i].Text != nil {
+			t.Errorf("%+v is not that of %s alone", found[i], hash)
+		}
+		came = append(came, found[i].Service)
 	}
 	got, err := list[0].With(came)
 	if err != nil || !reflect.DeepEqual(got.Services, c.Services) || got.Node != c.Node || got.Version != c.Version {
@@ -59,6 +64,18 @@ func TestAServiceThatIsAnotherHasAnotherHash(t *testing.T) {
 	b.Actions = []membership.Action{{Name: "v2.users.get", Idempotent: true, Routes: a.Actions[0].Routes}}
 	if a.Hash() == b.Hash() || a.Hash() != shop().Services[0].Hash() {
 		t.Error(a.Hash(), b.Hash())
+	}
+}
+
+func TestAServiceOfANewerNodeHasTheHashOfWhatItWroteAndKeepsIt(t *testing.T) {
+	const text = `{"name":"users","new":{"field":1},"actions":[{"name":"users.get","also":"new"}]}`
+	sum := sha256.Sum256([]byte(text))
+	found, err := membership.ParseServices([]byte("[" + text + "]"))
+	if err != nil || len(found) != 1 || found[0].Service.Actions[0].Name != "users.get" {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if hash := base64.RawURLEncoding.EncodeToString(sum[:16]); found[0].Hash != hash || string(found[0].Text) != text {
+		t.Errorf("%s, %s: want the hash %s", found[0].Hash, found[0].Text, hash)
 	}
 }
 
@@ -128,9 +145,9 @@ func FuzzParseServices(f *testing.F) {
 	f.Add(text)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		found, err := membership.ParseServices(data)
-		for hash, s := range found {
-			if err == nil && s.Hash() != hash {
-				t.Errorf("%s is under %s", s.Hash(), hash)
+		for _, r := range found {
+			if err == nil && r.Text == nil && r.Service.Hash() != r.Hash {
+				t.Errorf("%s is under %s", r.Service.Hash(), r.Hash)
 			}
 		}
 	})

@@ -31,7 +31,16 @@ type relay struct {
 // keptService is a service that other nodes are told of.
 type keptService struct {
 	*membership.Service
-	size int // bytes that it came in; 0 for one that did not come by itself
+	came []byte // what is sent of it, where that is not what this node would write: see membership.Received
+	size int    // bytes that it came in; 0 for one that did not come by itself
+}
+
+// text is what other nodes are sent, which has the hash of the service.
+func (s keptService) text() []byte {
+	if s.came != nil {
+		return s.came
+	}
+	return s.Service.Text()
 }
 
 // relayed is the summary of a run of a node. It may come before membership knows of that run.
@@ -365,11 +374,8 @@ func (m *Mesh) sendWanted(p *Peer, l *wire.Link) {
 		var texts [][]byte
 		m.mu.Lock()
 		for size := 0; size < membership.MaxSummaries && len(p.wanted) > 0; p.wanted = p.wanted[1:] {
-			if s := m.relay.services[p.wanted[0]].Service; s != nil {
-				text, err := stdjson.Marshal(s)
-				if err != nil {
-					panic(err) // its routes were read from JSON
-				}
+			if s := m.relay.services[p.wanted[0]]; s.Service != nil {
+				text := s.text()
 				texts, size = append(texts, text), size+len(text)
 			}
 		}
@@ -402,11 +408,11 @@ func (m *Mesh) receiveServices(l *wire.Link, data []byte) {
 	if m.relay.bytes+len(data) > maxRelayed {
 		return
 	}
-	for hash, s := range found {
-		if _, asked := m.relay.asked[hash]; asked && m.lacks(hash) {
-			m.relay.services[hash] = keptService{s, len(data) / len(found)}
+	for _, r := range found {
+		if _, asked := m.relay.asked[r.Hash]; asked && m.lacks(r.Hash) {
+			m.relay.services[r.Hash] = keptService{r.Service, r.Text, len(data) / len(found)}
 			m.relay.bytes += len(data) / len(found)
-			delete(m.relay.asked, hash)
+			delete(m.relay.asked, r.Hash)
 		}
 	}
 	m.passOn()

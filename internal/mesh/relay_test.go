@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/sabir-go/sabir/internal/identity"
 	"github.com/sabir-go/sabir/internal/joining"
@@ -56,5 +57,29 @@ func TestASummaryOfTheNextRunWaitsUntilTheLinksToTheFormerAreGone(t *testing.T) 
 	m.forget(p)
 	if m.heard(p) || !m.relay.unapplied[next] {
 		t.Error("what was forgotten is taken for known")
+	}
+}
+
+// A node that understands only a part of what a newer one says of a service would write it without the rest, and then nobody could find it by its hash.
+func TestAServiceOfANewerNodeIsPassedOnAsItCame(t *testing.T) {
+	m := start(t, t.Context(), "a")
+	defer stop(t, m)
+	const text = `{"name":"users","new":{"field":1},"actions":[{"name":"users.get","also":"new"}]}`
+	found, err := membership.ParseServices([]byte("[" + text + "]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := found[0].Hash
+	m.mu.Lock()
+	m.relay.asked[hash] = time.Now()
+	m.mu.Unlock()
+	m.receiveServices(nil, []byte("["+text+"]"))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.lacks(hash) {
+		t.Fatal("the service was asked for and has come, and is not known")
+	}
+	if got := m.relay.services[hash].text(); string(got) != text {
+		t.Errorf("it is passed on as %s", got)
 	}
 }
