@@ -18,14 +18,25 @@ type Calls struct {
 	count int
 	idle  chan struct{} // closed when count is 0; nil while nobody waits
 
-	workers workers.Pool[call]
+	queue workers.Queue[call]
 }
 
 // call is a call that is served, as a task of workers.
-type call func()
+type call struct {
+	calls *Calls
+	task  workers.Task
+}
 
 // Run serves the call.
-func (serve call) Run() { serve() }
+func (c call) Run() {
+	defer c.calls.End()
+	c.task.Run()
+}
+
+// function is a task without a type of its own.
+type function func()
+
+func (f function) Run() { f() }
 
 // Begin counts one more call, which End ends. It is false where MaxCalls are served.
 func (c *Calls) Begin() bool {
@@ -38,16 +49,14 @@ func (c *Calls) Begin() bool {
 	return true
 }
 
-// Go serves a call that has begun on a goroutine of its own, and ends it.
-func (c *Calls) Go(serve func()) {
-	c.workers.Run(func() {
-		defer c.End()
-		serve()
-	})
-}
+// Go serves a call that has begun on another goroutine, and ends it.
+func (c *Calls) Go(serve func()) { c.Serve(function(serve)) }
+
+// Serve is Go for a task.
+func (c *Calls) Serve(task workers.Task) { c.queue.Add(call{c, task}) }
 
 // Close ends the goroutines that are kept for later calls. Those that come nevertheless are served.
-func (c *Calls) Close() { c.workers.End() }
+func (c *Calls) Close() { c.queue.End() }
 
 // End ends a call.
 func (c *Calls) End() {
