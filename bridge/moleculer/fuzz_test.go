@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/cbor"
+	codecjson "github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/msgpack"
 	"github.com/sabir-go/sabir/internal/names"
 )
@@ -47,9 +49,17 @@ func FuzzPackets(f *testing.F) {
 				t.Error("a sender that cannot be answered was taken")
 			}
 		}
+		scanned, decoded := request{}, request{}
+		if scanned.scan(data) && codecjson.Decode(data, &decoded) == nil && !reflect.DeepEqual(scanned, decoded) {
+			t.Errorf("read quickly it is %+v, and by the codec %+v", scanned, decoded)
+		}
+		answer, slowly := response{}, response{}
+		if answer.scan(data) && codecjson.Decode(data, &slowly) == nil && !reflect.DeepEqual(answer, slowly) {
+			t.Errorf("read quickly it is %+v, and by the codec %+v", answer, slowly)
+		}
 		b := &bridge{ctx: context.Background(), config: config{wire: wire}}
 		for _, o := range []*origin{&r.origin, &e.origin} {
-			if in, err := b.inbound("x", o, nil); err == nil {
+			if in, err := b.inbound(nil, "x", o, nil); err == nil {
 				if in.Level < 0 || in.Metadata["sabir.principal"] != "" {
 					t.Errorf("%+v", in)
 				}

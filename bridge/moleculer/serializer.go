@@ -131,6 +131,8 @@ func (s *serializer) decode(data []byte, packet carrier) error {
 		if data, err = s.toJSON(data, packet); err != nil {
 			return err
 		}
+	} else if quick, ok := packet.(scanner); ok && quick.scan(data) {
+		return packet.sentBy().check()
 	}
 	if err := json.Decode(data, packet); err != nil {
 		return err

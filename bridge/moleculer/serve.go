@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/gateway"
 )
 
@@ -26,37 +27,68 @@ func putBuffer(held *[]byte, used []byte) {
 // maxTimeout bounds the timeout of a request, in milliseconds: a day. More would not fit into a time.Duration.
 const maxTimeout = 24 * 60 * 60 * 1000
 
+// served is a request that is served, with what belongs to its call.
+type served struct {
+	request request
+	bridge  *bridge
+	from    *peer // nil where its node is not known yet
+	upload  *chunks
+	values  callValues
+}
+
+// callValues is the context of a call from a Moleculer node, over that of the node.
+type callValues struct {
+	context.Context
+	meta    Meta
+	headers raw
+}
+
+func (c *callValues) Value(key any) any {
+	switch key.(type) {
+	case metaKey:
+		return &c.meta
+	case headersKey:
+		return c.headers
+	}
+	return c.Context.Value(key)
+}
+
 func (b *bridge) takeRequest(data []byte) {
-	var r request
-	if !b.read("REQ", data, &r) || r.ID == "" || len(r.ID) > maxID {
+	s := &served{bridge: b}
+	r := &s.request
+	if !b.read("REQ", data, r) || r.ID == "" || len(r.ID) > maxID {
 		return
 	}
-	if b.noticed(r.Sender) == nil {
+	if s.from = b.noticed(r.Sender); s.from == nil {
 		b.discover(r.Sender, r.Version) // a request may be here before the INFO of its node
 	}
 	if r.Seq != nil && *r.Seq != 0 {
-		b.uploads.put(&r, b.wire)
+		b.uploads.put(r, b.wire)
 		return
 	}
 	if !b.serving.Begin() {
-		b.refuse(&r, sabir.NewError(sabir.ErrTooManyCalls.Code, sabir.ErrTooManyCalls.Name, "the node serves as many calls of Moleculer nodes as it takes").AsRetryable())
+		b.refuse(r, sabir.NewError(sabir.ErrTooManyCalls.Code, sabir.ErrTooManyCalls.Name, "the node serves as many calls of Moleculer nodes as it takes").AsRetryable())
 		return
 	}
-	var upload *chunks
 	if r.Stream {
-		if upload = b.uploads.open(&r, &b.waiting); upload == nil { // it is open already
+		if s.upload = b.uploads.open(r, &b.waiting); s.upload == nil { // it is open already
 			b.serving.End()
 			return
 		}
 	}
-	b.serving.Go(func() {
-		now := b.exposed.Load()
-		if action := now.actions[r.Action]; upload != nil || action != nil && action.Stream {
-			b.serveStream(&r, action, now.inputs[r.Action], upload)
-		} else {
-			b.serve(&r)
-		}
-	})
+	b.serving.Serve(s)
+}
+
+// Run serves the request.
+func (s *served) Run() {
+	b, now := s.bridge, s.bridge.exposed.Load()
+	action := now.actions[s.request.Action]
+	if s.upload != nil || action != nil && action.Stream {
+		b.serveStream(&s.request, action, now.inputs[s.request.Action], s.upload)
+		return
+	}
+	b.answer(&s.request, &s.values.meta, func(dst []byte) ([]byte, error) { return s.call(action, now.inputs[s.request.Action], dst) })
+	s.request = request{} // a handler may keep its context, which should not keep the packet
 }
 
 // refuse answers a request with an error.
@@ -90,12 +122,6 @@ func tooLarge(what string, size, limit int) *sabir.Error {
 	return sabir.Errorf(sabir.ErrMessageTooLarge.Code, sabir.ErrMessageTooLarge.Name, "%s has %d bytes: the broker takes %d", what, size, limit)
 }
 
-// serve makes the call and answers it.
-func (b *bridge) serve(r *request) {
-	var a Meta
-	b.answer(r, &a, func(dst []byte) ([]byte, error) { return b.call(r, &a, dst) })
-}
-
 // answer answers a request with the data that a function appends, or with its error.
 func (b *bridge) answer(r *request, a *Meta, data func(dst []byte) ([]byte, error)) {
 	held := buffers.Get().(*[]byte)
@@ -121,23 +147,24 @@ func (b *bridge) answer(r *request, a *Meta, data func(dst []byte) ([]byte, erro
 }
 
 // call makes the call and appends the answer's data.
-func (b *bridge) call(r *request, a *Meta, dst []byte) ([]byte, error) {
-	if own := nodeActions[r.Action]; own != nil {
-		return b.wire.values.Append(dst, own(b))
+func (s *served) call(action *sabir.Action, input codec.Codec, dst []byte) ([]byte, error) {
+	b, r := s.bridge, &s.request
+	if strings.HasPrefix(r.Action, "$") {
+		if own := nodeActions[r.Action]; own != nil {
+			return b.wire.values.Append(dst, own(b))
+		}
 	}
-	now := b.exposed.Load()
-	action := now.actions[r.Action]
 	if action == nil {
 		return dst, notFound(r.Action, b)
 	}
-	in, err := b.inbound(r.Sender, &r.origin, a)
+	in, err := b.inbound(s.from, r.Sender, &r.origin, &s.values)
 	if err != nil {
 		return dst, err
 	}
 	if r.Timeout != nil && *r.Timeout > 0 {
 		in.Limit = time.Duration(min(*r.Timeout, maxTimeout) * float64(time.Millisecond))
 	}
-	return action.Serve(in, now.inputs[r.Action], dst, b.wire.present(r.Params))
+	return action.Serve(in, input, dst, b.wire.present(r.Params))
 }
 
 // notFound is retryable, as Moleculer's own is: another node may offer the action.
@@ -150,8 +177,8 @@ func notFound(action string, b *bridge) *sabir.Error {
 	return &e
 }
 
-// inbound describes a request or an event as one from outside.
-func (b *bridge) inbound(sender string, o *origin, a *Meta) (gateway.Inbound, error) {
+// inbound describes a request or an event as one from outside. from may be nil, as values are for an event.
+func (b *bridge) inbound(from *peer, sender string, o *origin, values *callValues) (gateway.Inbound, error) {
 	in := gateway.Inbound{From: sender, RequestID: o.RequestID, Level: max(o.Level-1, 0), CalledBy: o.Caller[:min(len(o.Caller), 255)]}
 	var err error
 	if in.Metadata, err = metadataOf(o.Meta); err != nil {
@@ -164,18 +191,28 @@ func (b *bridge) inbound(sender string, o *origin, a *Meta) (gateway.Inbound, er
 		}
 		in.Metadata["traceparent"] = parent
 	}
+	if from == nil {
+		from = b.peers.get(sender)
+	}
 	in.Context = b.ctx
-	if p := b.peers.get(sender); p != nil {
-		in.Context = p.ctx // nobody waits for the answer once the node has gone
+	if from != nil {
+		in.Context = from.ctx // nobody waits for the answer once the node has gone
 	}
-	if a != nil {
-		in.Context, in.Answer = context.WithValue(in.Context, metaKey{}, a), headers{a}
+	if values == nil {
+		if hasHeaders(o.Headers) {
+			in.Context = context.WithValue(in.Context, headersKey{}, o.Headers)
+		}
+		return in, nil
 	}
-	if len(o.Headers) > 2 {
-		in.Context = context.WithValue(in.Context, headersKey{}, o.Headers)
+	values.Context = in.Context
+	if hasHeaders(o.Headers) {
+		values.headers = o.Headers
 	}
+	in.Context, in.Answer = values, headers{&values.meta}
 	return in, nil
 }
+
+func hasHeaders(headers raw) bool { return len(headers) > 2 && string(headers) != "null" }
 
 // traceParent is the caller's span as a traceparent, where it traces the call. Its ids are UUIDs: the request's is that of the trace, and the
 // first half of the call's that of the span, as Moleculer's exporters have them.
@@ -239,7 +276,7 @@ func (b *bridge) receive(e *event) {
 		}
 		groups = both
 	}
-	in, err := b.inbound(e.Sender, &e.origin, nil)
+	in, err := b.inbound(nil, e.Sender, &e.origin, nil)
 	if err == nil {
 		in.Context = context.WithoutCancel(in.Context) // nobody waits for an event
 		in.Groups = e.Groups

@@ -65,8 +65,8 @@ func (b *bridge) serveStream(r *request, action *sabir.Action, input codec.Codec
 	if upload != nil {
 		defer b.uploads.close(r, upload)
 	}
-	var a Meta
-	stream, cancel, err := b.openFor(r, action, input, &a)
+	values := &callValues{}
+	stream, cancel, err := b.openFor(r, action, input, values)
 	if err != nil {
 		b.refuse(r, err)
 		return
@@ -75,7 +75,7 @@ func (b *bridge) serveStream(r *request, action *sabir.Action, input codec.Codec
 	defer feeding.Wait()
 	defer stream.Close()
 	defer cancel()
-	s := &answers{bridge: b, request: r, meta: &a, bytes: action.Out == bytesType}
+	s := &answers{bridge: b, request: r, meta: &values.meta, bytes: action.Out == bytesType}
 	feeding.Go(func() {
 		if err := b.feed(stream, r, upload, action.In == bytesType); err != nil {
 			s.failed(err)
@@ -105,11 +105,11 @@ func (b *bridge) serveStream(r *request, action *sabir.Action, input codec.Codec
 }
 
 // openFor opens a stream of the action for a request.
-func (b *bridge) openFor(r *request, action *sabir.Action, input codec.Codec, a *Meta) (*sabir.Stream[[]byte, []byte], context.CancelFunc, error) {
+func (b *bridge) openFor(r *request, action *sabir.Action, input codec.Codec, values *callValues) (*sabir.Stream[[]byte, []byte], context.CancelFunc, error) {
 	if action == nil {
 		return nil, nil, notFound(r.Action, b)
 	}
-	in, err := b.inbound(r.Sender, &r.origin, a)
+	in, err := b.inbound(nil, r.Sender, &r.origin, values)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -191,7 +191,7 @@ var codePaths = map[string]codePath{
 	"bridge/moleculer.appendHeaders":                 {fixed: "codec/json contains panics; headers that cannot be written are left out"},
 	"bridge/moleculer.appendText":                    {fixed: "a text"},
 	"bridge/moleculer.appendTime":                    {fixed: "a number"},
-	"bridge/moleculer.bridge.call":                   {fixed: "the answers of $node: Sabir's own types"},
+	"bridge/moleculer.served.call":                   {fixed: "the answers of $node: Sabir's own types"},
 	"bridge/moleculer.bridge.paramsOf":               {fixed: "what JSON holds, without methods"},
 	"bridge/moleculer.bridge.update":                 {fixed: "what the node offers: Sabir's own types"},
 	"bridge/moleculer.buffersJSON.Append":            {fixed: "a codec made by codec.Contained, whose panics are errors"},
