@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -42,7 +43,7 @@ func (n *Node) Dependencies(ctx context.Context) []introspect.Dependency {
 		services = append(services, s)
 	}
 	n.needsLock.Unlock()
-	slices.SortFunc(services, func(a, b *Service) int { return strings.Compare(a.fullName(), b.fullName()) })
+	sort.Slice(services, func(i, j int) bool { return services[i].fullName() < services[j].fullName() }) // slices.SortFunc takes 6 KB of the program for pointers
 	list := []introspect.Dependency{}
 	offers := make(map[offeredContract]bool)
 	for _, s := range services {

@@ -152,7 +152,8 @@ func (o *ForeignOffer) catalog(node string) *membership.Catalog {
 	for _, a := range o.Actions {
 		if i, known := at[a.Service]; known {
 			s := &c.Services[i]
-			s.Actions = append(s.Actions, membership.Action{Name: a.Name, Description: a.Description, Visibility: string(a.Visibility), Stream: a.Stream, Shape: string(a.Shape), In: a.In, Out: a.Out})
+			form := membership.NewForm(membership.ActionForm{Visibility: string(a.Visibility), Shape: string(a.Shape)})
+			s.Actions = append(s.Actions, membership.Action{Name: a.Name, Description: a.Description, ActionForm: form, Stream: a.Stream, In: a.In, Out: a.Out})
 		}
 	}
 	for _, e := range o.Events {

@@ -66,8 +66,9 @@ func (p *published) description() membership.Service {
 	out := membership.Service{Name: s.name, Version: s.version, Preferred: s.preferred, Group: s.group, Description: s.description, Needs: s.needs}
 	for _, e := range p.endpoints {
 		if a := e.info(); !a.NodeOnly {
-			out.Actions = append(out.Actions, membership.Action{Name: a.Name, Description: a.Description, Visibility: string(a.visibility()),
-				Inline: a.Inline, Stream: a.Stream, Shape: string(a.Shape), Idempotent: a.Idempotent, Codecs: a.Codecs, Routes: routesText(a.Routes), Statuses: statusNumbers(a.Statuses), In: typeName(a.In), Out: typeName(a.Out)})
+			form := membership.NewForm(membership.ActionForm{Visibility: string(a.visibility()), Shape: string(a.Shape), Codecs: a.Codecs, Routes: routesText(a.Routes), Statuses: statusNumbers(a.Statuses)})
+			out.Actions = append(out.Actions, membership.Action{Name: a.Name, Description: a.Description, ActionForm: form,
+				Inline: a.Inline, Stream: a.Stream, Idempotent: a.Idempotent, In: typeName(a.In), Out: typeName(a.Out)})
 		}
 	}
 	for _, h := range s.handlers {

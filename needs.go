@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 )
@@ -96,7 +97,7 @@ func (n *Node) waitingServices() (list []*Service) {
 		}
 	}
 	n.onceLock.Unlock()
-	slices.SortFunc(list, func(a, b *Service) int { return strings.Compare(a.fullName(), b.fullName()) })
+	sort.Slice(list, func(i, j int) bool { return list[i].fullName() < list[j].fullName() }) // slices.SortFunc takes 6 KB of the program for pointers
 	return list
 }
 

@@ -256,9 +256,11 @@ func (f *remoteRequest[In, Out]) drop(fork *Request) {
 
 // describes reports whether the description that a node sent is the one that is known.
 func (a *remoteAction) describes(s *membership.Service, offered *membership.Action) bool {
+	form := offered.Form()
 	return a.action.Version == s.Version && a.action.Description == offered.Description && a.action.Inline == offered.Inline &&
-		a.action.Stream == offered.Stream && string(a.action.Shape) == offered.Shape && a.action.Idempotent == offered.Idempotent && slices.Equal(a.action.Codecs, offered.Codecs) && a.in == offered.In && a.out == offered.Out && a.routes == string(offered.Routes) &&
-		slices.Equal(statusNumbers(a.action.Statuses), offered.Statuses) && a.visibility == offered.Visibility && a.preferred == s.Preferred
+		a.action.Stream == offered.Stream && string(a.action.Shape) == form.Shape && a.action.Idempotent == offered.Idempotent && slices.Equal(a.action.Codecs, form.Codecs) &&
+		a.in == offered.In && a.out == offered.Out && a.routes == string(form.Routes) && slices.Equal(statusNumbers(a.action.Statuses), form.Statuses) &&
+		a.visibility == form.Visibility && a.preferred == s.Preferred
 }
 
 // otherNodes is the nodes that calls can go to, by name: those of the cluster, and foreign ones. A node of the cluster that a bridge sees

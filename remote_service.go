@@ -244,13 +244,14 @@ func (n *Node) remoteActionFor(s *membership.Service, offered *membership.Action
 	if known != nil && known.describes(s, offered) {
 		return known
 	}
-	visibility := introspect.Visibility(offered.Visibility)
+	form := offered.Form()
+	visibility := introspect.Visibility(form.Visibility)
 	full := s.FullName()
 	a := n.newRemoteAction(&Action{Name: offered.Name, Service: full, Short: strings.TrimPrefix(offered.Name, full+"."),
 		Version: s.Version, Description: offered.Description,
-		NodeOnly: visibility == introspect.NodeOnly, ClusterOnly: visibility != introspect.NodeOnly && visibility != introspect.Public, Inline: offered.Inline, Stream: offered.Stream, Shape: introspect.Shape(offered.Shape),
-		Idempotent: offered.Idempotent, Codecs: offered.Codecs, Routes: parseRoutes(offered.Routes), Statuses: statusesOf(offered.Statuses), Remote: true, remoteIn: offered.In, remoteOut: offered.Out})
-	a.in, a.out, a.routes, a.visibility, a.preferred = offered.In, offered.Out, string(offered.Routes), offered.Visibility, s.Preferred
+		NodeOnly: visibility == introspect.NodeOnly, ClusterOnly: visibility != introspect.NodeOnly && visibility != introspect.Public, Inline: offered.Inline, Stream: offered.Stream, Shape: introspect.Shape(form.Shape),
+		Idempotent: offered.Idempotent, Codecs: form.Codecs, Routes: parseRoutes(form.Routes), Statuses: statusesOf(form.Statuses), Remote: true, remoteIn: offered.In, remoteOut: offered.Out})
+	a.in, a.out, a.routes, a.visibility, a.preferred = offered.In, offered.Out, string(form.Routes), form.Visibility, s.Preferred
 	return a
 }
 

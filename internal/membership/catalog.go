@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -49,23 +50,59 @@ type Service struct {
 	Unlisted    bool           `json:"unlisted,omitempty"` // of a client-only node: it is there for its events only
 }
 
-// Action is an action of a service.
+// Action is an action of a service. A node of a large cluster keeps tens of thousands of them, so what few actions have is behind a pointer.
 type Action struct {
 	Name        string `json:"name"` // full name: "v2.users.get"
 	Description string `json:"description,omitempty"`
-	Visibility  string `json:"visibility,omitempty"`
+	*ActionForm        // nil for one without anything of it: read it by Form
 	Inline      bool   `json:"inline,omitempty"`
 	Stream      bool   `json:"stream,omitempty"`
-	Shape       string `json:"shape,omitempty"` // of a stream, see introspect.Shape
 	Idempotent  bool   `json:"idempotent,omitempty"`
-
-	Codecs []string `json:"codecs,omitempty"` // formats for its values, the best first; nil for those of the nodes
-
-	Routes   json.RawMessage `json:"routes,omitempty"`   // REST forms, as the nodes write them for each other
-	Statuses []int           `json:"statuses,omitempty"` // of HTTP, the usual one first; nil for 200
 
 	In  string `json:"in,omitempty"`  // Go type, for listings
 	Out string `json:"out,omitempty"` // Go type, for listings
+}
+
+// ActionForm is what few actions have.
+type ActionForm struct {
+	Visibility string          `json:"visibility,omitempty"`
+	Shape      string          `json:"shape,omitempty"`    // of a stream, see introspect.Shape
+	Codecs     []string        `json:"codecs,omitempty"`   // formats for its values, the best first; nil for those of the nodes
+	Routes     json.RawMessage `json:"routes,omitempty"`   // REST forms, as the nodes write them for each other
+	Statuses   []int           `json:"statuses,omitempty"` // of HTTP, the usual one first; nil for 200
+}
+
+// Form is what few actions have; zero for one without.
+func (a *Action) Form() (f ActionForm) {
+	if a.ActionForm != nil {
+		f = *a.ActionForm
+	}
+	return f
+}
+
+// NewForm keeps what an action has of a form; it is nil for one that has nothing of it.
+func NewForm(f ActionForm) *ActionForm {
+	if f.Visibility == "" && f.Shape == "" && f.Codecs == nil && f.Routes == nil && f.Statuses == nil {
+		return nil
+	}
+	return &f
+}
+
+// trim gives the service a list of actions of its own, which holds on to nothing else that came with it. Actions that follow each other share what they have in common.
+func (s *Service) trim() {
+	s.Actions = append(make([]Action, 0, len(s.Actions)), s.Actions...)
+	for i := 1; i < len(s.Actions); i++ {
+		a, last := &s.Actions[i], &s.Actions[i-1]
+		if reflect.DeepEqual(a.ActionForm, last.ActionForm) {
+			a.ActionForm = last.ActionForm
+		}
+		if a.In == last.In {
+			a.In = last.In
+		}
+		if a.Out == last.Out {
+			a.Out = last.Out
+		}
+	}
 }
 
 // Subscription is a pattern of event names that a service listens to.
@@ -188,7 +225,8 @@ func (s *Service) check() error {
 		if err := checkNames("action", a.Name); err != nil {
 			return err
 		}
-		if err := checkTexts(a.Description, a.Visibility, a.In, a.Out, string(a.Routes)); err != nil {
+		form := a.Form()
+		if err := checkTexts(a.Description, form.Visibility, a.In, a.Out, string(form.Routes)); err != nil {
 			return fmt.Errorf("action %.100q: %w", a.Name, err)
 		}
 	}

@@ -25,7 +25,7 @@ func catalogOf(node string, version uint64, actions ...string) membership.Catalo
 func TestACatalogSurvivesTheWire(t *testing.T) {
 	want := membership.Catalog{Node: "a", Instance: 1 << 63, Version: 7, Services: []membership.Service{{
 		Name: "users", Version: 2, Preferred: true, Group: "g", Description: "who is who", Needs: []string{"mail"},
-		Actions: []membership.Action{{Name: "v2.users.get", Description: "finds a user", Visibility: "public", Inline: true, Stream: true, In: "GetRequest", Out: "User"}},
+		Actions: []membership.Action{{Name: "v2.users.get", Description: "finds a user", ActionForm: &membership.ActionForm{Visibility: "public"}, Inline: true, Stream: true, In: "GetRequest", Out: "User"}},
 		Events:  []membership.Subscription{{Pattern: "user.*", Group: "g"}},
 	}, {Name: "$node", Actions: []membership.Action{{Name: "$node.info"}}}}}
 	data, err := json.Marshal(want)

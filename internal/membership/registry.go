@@ -265,7 +265,7 @@ func (v *View) kept(node string, s *Service) *Service {
 	}
 	own := *s
 	if spare := cap(own.Actions) - len(own.Actions); spare > len(own.Actions)/8 {
-		own.Actions = append(make([]Action, 0, len(own.Actions)), own.Actions...)
+		own.trim()
 	}
 	return &own
 }

@@ -140,7 +140,7 @@ func ParseServices(data []byte) ([]Received, error) {
 		if err := json.Unmarshal(text, own); err != nil {
 			return nil, fmt.Errorf("service: %w", err)
 		}
-		own.Actions = append(make([]Action, 0, len(own.Actions)), own.Actions...) // without the rest of the array that it was read into
+		own.trim()
 		if err := own.check(); err != nil {
 			return nil, fmt.Errorf("service %.100q: %w", own.Name, err)
 		}

@@ -15,7 +15,7 @@ import (
 
 func shop() membership.Catalog {
 	return membership.Catalog{Node: "shop-1", Instance: 17, Version: 3, Services: []membership.Service{
-		{Name: "users", Version: 2, Actions: []membership.Action{{Name: "v2.users.get", Routes: json.RawMessage(`[{"path":"/users"}]`)}}},
+		{Name: "users", Version: 2, Actions: []membership.Action{{Name: "v2.users.get", ActionForm: &membership.ActionForm{Routes: json.RawMessage(`[{"path":"/users"}]`)}}}},
 		{Name: "orders", Actions: []membership.Action{{Name: "orders.get"}}},
 	}}
 }
@@ -61,7 +61,7 @@ func TestASummaryAndItsServicesMakeTheCatalog(t *testing.T) {
 
 func TestAServiceThatIsAnotherHasAnotherHash(t *testing.T) {
 	a, b := shop().Services[0], shop().Services[0]
-	b.Actions = []membership.Action{{Name: "v2.users.get", Idempotent: true, Routes: a.Actions[0].Routes}}
+	b.Actions = []membership.Action{{Name: "v2.users.get", Idempotent: true, ActionForm: a.Actions[0].ActionForm}}
 	if a.Hash() == b.Hash() || a.Hash() != shop().Services[0].Hash() {
 		t.Error(a.Hash(), b.Hash())
 	}
