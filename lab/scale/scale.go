@@ -1,36 +1,38 @@
-// Package scale measures what a node of a cluster costs, by the size of the cluster: links, goroutines, memory, processor and bytes while nobody calls, and how
-// long all nodes take to know a change.
+// Package scale measures what a node of a cluster costs, by the size of the cluster: links, goroutines, memory, processor and bytes while nobody calls, how
+// long all nodes take to know a change, and whether calls fail while nodes are restarted.
 //
-//	go run -C lab . scale                       the table of docs/scale.md, in some ten minutes
+//	go run -C lab . scale                       the table of docs/scale.md, in half an hour
 //	go run -C lab . scale --nodes 10,30,100
 //
-// All nodes are in one process and have links over TCP, each with its own services. What is measured is of all of them together, divided by
-// their number. Nothing else may run meanwhile: bytes are those of the machine's loopback interface.
+// Each node is a process of its own and has links over TCP. The figures are means over all nodes. Nothing else may run meanwhile: bytes are those of the
+// machine's loopback interface.
 package scale
 
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
-	"github.com/sabir-go/sabir"
-	_ "github.com/sabir-go/sabir/transport/tcp"
+	"github.com/sabir-go/sabir/lab/bench"
+	"github.com/sabir-go/sabir/lab/child"
+	"github.com/sabir-go/sabir/lab/scale/member"
 )
 
 // settings are the command's flags.
 type settings struct {
 	nodes   []int
 	actions int
+	calls   int
 	idle    time.Duration
 }
 
@@ -41,20 +43,27 @@ func Command() *cobra.Command {
 		Use:   "scale",
 		Short: "What a node costs in clusters of several sizes, as a table",
 		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return s.run(c.Context(), c.OutOrStdout()) },
+		RunE:  func(c *cobra.Command, _ []string) error { return s.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
 	}
 	f := c.Flags()
-	f.IntSliceVar(&s.nodes, "nodes", []int{2, 10, 30, 100, 200}, "the sizes")
+	f.IntSliceVar(&s.nodes, "nodes", []int{1, 2, 10, 30, 100, 300}, "the sizes")
 	f.IntVar(&s.actions, "actions", 50, "the actions of each node")
+	f.IntVar(&s.calls, "calls", 10, "the actions of others that each node calls, every five seconds")
 	f.DurationVar(&s.idle, "idle", 20*time.Second, "the time without calls")
 	return c
 }
 
-func (s *settings) run(ctx context.Context, out io.Writer) error {
-	fmt.Fprintln(out, "| nodes | links of a node | goroutines | heap and stacks | idle: processor | idle: bytes sent | all know a new service after | all know a restarted node after |")
-	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|")
+func (s *settings) run(ctx context.Context, out, messages io.Writer) error {
+	program := bench.Go("scale/node")
+	if err := program.Prepare(ctx, messages); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "| nodes | links of a node | goroutines | heap and stacks | of the system | idle: processor | idle: bytes sent | all know a new service after | a tenth restarts, one after the other, in | calls meanwhile |")
+	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|---|")
 	for _, size := range s.nodes {
-		row, err := s.measure(ctx, size)
+		c := &cluster{settings: s, program: program, messages: messages, processes: make([]*bench.Process, size)}
+		row, err := c.measure(ctx)
+		c.stop()
 		if err != nil {
 			return fmt.Errorf("%d nodes: %w", size, err)
 		}
@@ -63,138 +72,205 @@ func (s *settings) run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// cluster is nodes that have found each other.
+// cluster is processes with a node each, which find each other.
 type cluster struct {
-	nodes   []*sabir.Node
-	actions int
-	seed    string
+	*settings
+	program   *bench.Program
+	messages  io.Writer
+	processes []*bench.Process // by the node's index
+	seed      string           // the first one's address
 }
 
-func (s *settings) measure(ctx context.Context, size int) (row string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
-	defer cancel()
-	before := used()
-	c := &cluster{actions: s.actions}
-	defer c.stop()
-	for i := range size {
-		n, err := c.start(ctx, i)
-		if err != nil {
+// startedAtOnce is the number of processes that start at one moment.
+const startedAtOnce = 4
+
+// settle is the time in which links that were needed for the start come to rest.
+const settle = 40 * time.Second
+
+func (c *cluster) measure(ctx context.Context) (row string, err error) {
+	size := len(c.processes)
+	if err := c.start(ctx, 0); err != nil {
+		return "", err
+	}
+	if c.seed, err = ask[string](ctx, c.processes[0], "address"); err != nil {
+		return "", err
+	}
+	if err := c.each(startedAtOnce, func(i int) error {
+		if i == 0 {
+			return nil
+		}
+		return c.start(ctx, i)
+	}); err != nil {
+		return "", err
+	}
+	fmt.Fprintf(c.messages, "%d nodes have started\n", size)
+	everything := fmt.Sprint("know ", 2*size)
+	if err := c.say(ctx, everything); err != nil {
+		return "", err
+	}
+	fmt.Fprintf(c.messages, "%d nodes know each other\n", size)
+
+	// Links are made by calls, and end a while after.
+	if err := c.say(ctx, "call"); err != nil {
+		return "", err
+	}
+	if err := wait(ctx, member.CallEvery); err != nil {
+		return "", err
+	}
+	if err := c.say(ctx, "collect"); err != nil {
+		return "", err
+	}
+	called, err := c.usage(ctx)
+	if err != nil {
+		return "", err
+	}
+	if _, err := c.called(ctx); err != nil {
+		return "", err
+	}
+	if err := wait(ctx, settle); err != nil {
+		return "", err
+	}
+	first, err := c.usage(ctx)
+	if err != nil {
+		return "", err
+	}
+	begun, before := time.Now(), loopback()
+	if err := wait(ctx, c.idle); err != nil {
+		return "", err
+	}
+	idle := time.Since(begun)
+	sent := loopback() - before
+	last, err := c.usage(ctx)
+	if err != nil {
+		return "", err
+	}
+
+	begun = time.Now()
+	if _, err := c.processes[0].Ask(ctx, "add"); err != nil {
+		return "", err
+	}
+	if err := c.say(ctx, "has added"); err != nil {
+		return "", err
+	}
+	known := time.Since(begun)
+
+	if err := c.say(ctx, "call"); err != nil {
+		return "", err
+	}
+	begun = time.Now()
+	for i := size - 1; i >= size-size/10; i-- {
+		c.processes[i].Stop()
+		if err := c.start(ctx, i); err != nil {
 			return "", err
 		}
-		c.nodes = append(c.nodes, n)
 	}
-	if err := c.know(ctx, c.services()...); err != nil {
+	if err := c.say(ctx, everything); err != nil {
 		return "", err
 	}
-	each := func(all int64) float64 { return float64(all) / float64(size) }
-	first := used()
-	time.Sleep(s.idle)
-	last := used()
-	links := 0
-	for _, n := range c.nodes {
-		links += n.Info().Links
-	}
-	idle := last.at.Sub(first.at)
-
-	begun := time.Now()
-	if err := c.nodes[0].Add(ctx, c.service("added")); err != nil {
-		return "", err
-	}
-	if err := c.know(ctx, "added"); err != nil {
-		return "", err
-	}
-	added := time.Since(begun)
-	restarted, err := c.restart(ctx)
+	restarted := time.Since(begun)
+	calls, err := c.called(ctx)
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("| %d | %d | %.0f | %.1f MB | %.2f %% of a core | %.1f kB/s | %v | %v |", size, links/size, each(last.goroutines-before.goroutines),
-		each(last.memory-before.memory)/1e6, 100*each(int64(last.processor-first.processor))/float64(idle), each(last.sent-first.sent)/1e3/idle.Seconds(),
-		added.Round(time.Millisecond), restarted.Round(time.Millisecond)), nil
+	if calls.Failed > 0 {
+		fmt.Fprintf(c.messages, "a call failed: %s\n", calls.Failure)
+	}
+	n := int64(size)
+	return fmt.Sprintf("| %d | %d, at most %d | %d | %.1f MB | %.1f MB | %.2f %% of a core | %.1f kB/s | %v | %v | %d, %d failed |", size, called.Links/size, called.most, called.Goroutines/size,
+		float64(called.Memory/n)/1e6, float64(called.Resident/n)/1e6, 100*float64(last.CPU-first.CPU)/float64(idle)/float64(size), float64(sent)/1e3/idle.Seconds()/float64(size),
+		known.Round(time.Millisecond), restarted.Round(100*time.Millisecond), calls.Made, calls.Failed), nil
 }
 
-// start makes the node i, which has a service of its own.
-func (c *cluster) start(ctx context.Context, i int) (*sabir.Node, error) {
-	address := "tcp://127.0.0.1:0"
-	if c.seed != "" {
-		address += "?seeds=" + c.seed
+// start starts the process of the node i.
+func (c *cluster) start(ctx context.Context, i int) error {
+	extra, err := json.Marshal(member.Place{Index: i, Nodes: len(c.processes), Actions: c.actions, Calls: c.calls, Seed: c.seed})
+	if err != nil {
+		return err
 	}
-	n := sabir.NewNode(sabir.NodeID(fmt.Sprint("n", i)), sabir.Serve(c.service(fmt.Sprint("s", i))), sabir.Join(address), sabir.Logger(slog.New(slog.DiscardHandler)))
-	if err := n.Start(ctx); err != nil {
-		return nil, err
+	started, err := bench.StartChild(ctx, c.program, child.Order{Role: fmt.Sprint("node ", i), Extra: extra}, bench.Unpinned)
+	if err == nil {
+		c.processes[i] = started
 	}
-	if c.seed == "" {
-		c.seed = n.Info().Addr
-	}
-	return n, nil
+	return err
 }
 
-func (c *cluster) service(name string) *sabir.Service {
-	s := sabir.NewService(name)
-	for i := range c.actions {
-		sabir.Handle(s, fmt.Sprint("action", i), func(_ context.Context, in int) (int, error) { return in + i, nil })
-	}
-	return s
+// usage is the sum of what the nodes use.
+type usage struct {
+	member.Usage
+	most int // links of one node
 }
 
-func (c *cluster) services() (names []string) {
-	for i := range c.nodes {
-		names = append(names, fmt.Sprint("s", i))
-	}
-	return names
+func (c *cluster) usage(ctx context.Context) (sum usage, err error) {
+	var mu sync.Mutex
+	err = c.each(len(c.processes), func(i int) error {
+		u, err := ask[member.Usage](ctx, c.processes[i], "usage")
+		mu.Lock()
+		defer mu.Unlock()
+		sum.Links, sum.most, sum.Goroutines = sum.Links+u.Links, max(sum.most, u.Links), sum.Goroutines+u.Goroutines
+		sum.Memory, sum.Resident, sum.CPU = sum.Memory+u.Memory, sum.Resident+u.Resident, sum.CPU+u.CPU
+		return err
+	})
+	return sum, err
 }
 
-// know waits until all nodes know of the services.
-func (c *cluster) know(ctx context.Context, services ...string) error {
-	for _, n := range c.nodes {
-		if err := n.WaitFor(ctx, services...); err != nil {
-			return fmt.Errorf("%s: %w", n.ID(), err)
+// called ends the calls of all nodes, and returns the sum of those that were made.
+func (c *cluster) called(ctx context.Context) (sum member.Calls, err error) {
+	var mu sync.Mutex
+	err = c.each(len(c.processes), func(i int) error {
+		made, err := ask[member.Calls](ctx, c.processes[i], "called")
+		mu.Lock()
+		defer mu.Unlock()
+		sum.Made, sum.Failed = sum.Made+made.Made, sum.Failed+made.Failed
+		if made.Failed > 0 {
+			sum.Failure = made.Failure
 		}
-	}
-	return nil
+		return err
+	})
+	return sum, err
 }
 
-// restart stops the last node in order and starts it anew, and returns how long that took until all know its service again.
-func (c *cluster) restart(ctx context.Context) (time.Duration, error) {
-	last := len(c.nodes) - 1
-	begun := time.Now()
-	if err := c.nodes[last].Stop(ctx); err != nil {
-		return 0, err
+// say says a word to all nodes, and waits for their answers.
+func (c *cluster) say(ctx context.Context, word string) error {
+	return c.each(len(c.processes), func(i int) error {
+		_, err := c.processes[i].Ask(ctx, word)
+		return err
+	})
+}
+
+// each does something for each node, for some of them at a time.
+func (c *cluster) each(atOnce int, do func(i int) error) error {
+	var all errgroup.Group
+	all.SetLimit(atOnce)
+	for i := range c.processes {
+		all.Go(func() error { return do(i) })
 	}
-	n, err := c.start(ctx, last)
-	if err != nil {
-		return 0, err
-	}
-	c.nodes[last] = n
-	err = c.know(ctx, fmt.Sprint("s", last))
-	return time.Since(begun), err
+	return all.Wait()
 }
 
 func (c *cluster) stop() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for i := len(c.nodes) - 1; i >= 0; i-- {
-		_ = c.nodes[i].Stop(ctx)
+	_ = c.each(startedAtOnce, func(i int) error {
+		if p := c.processes[i]; p != nil {
+			p.Stop()
+		}
+		return nil
+	})
+}
+
+func ask[T any](ctx context.Context, p *bench.Process, word string) (answer T, err error) {
+	r, err := p.Ask(ctx, word)
+	if err != nil {
+		return answer, err
 	}
+	return answer, json.Unmarshal(r.Data, &answer)
 }
 
-// usage counts what this process has used until a moment, so that two of them say what it used in between.
-type usage struct {
-	at         time.Time
-	goroutines int64
-	memory     int64 // of the heap that lives, and of stacks
-	processor  time.Duration
-	sent       int64 // over the loopback interface, by all processes
-}
-
-func used() usage {
-	runtime.GC()
-	runtime.GC() // what the first has cleared of pools
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	var r syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r)
-	return usage{time.Now(), int64(runtime.NumGoroutine()), int64(m.HeapAlloc + m.StackInuse), time.Duration(r.Utime.Nano() + r.Stime.Nano()), loopback()}
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // loopback is the number of bytes that were sent over the loopback interface; 0 where the system does not tell.
