@@ -28,17 +28,18 @@ import (
 	"github.com/sabir-go/sabir/lab/scale/member"
 )
 
-// settings are the command's flags.
+// settings are the command's flags, and what tests set otherwise.
 type settings struct {
 	nodes   []int
 	actions int
 	calls   int
 	idle    time.Duration
+	settle  time.Duration // in which links that were needed for the start come to rest
 }
 
 // Command is "lab scale".
 func Command() *cobra.Command {
-	var s settings
+	s := settings{settle: 40 * time.Second}
 	c := &cobra.Command{
 		Use:   "scale",
 		Short: "What a node costs in clusters of several sizes, as a table",
@@ -84,9 +85,6 @@ type cluster struct {
 // startedAtOnce is the number of processes that start at one moment.
 const startedAtOnce = 4
 
-// settle is the time in which links that were needed for the start come to rest.
-const settle = 40 * time.Second
-
 func (c *cluster) measure(ctx context.Context) (row string, err error) {
 	size := len(c.processes)
 	if err := c.start(ctx, 0); err != nil {
@@ -127,7 +125,7 @@ func (c *cluster) measure(ctx context.Context) (row string, err error) {
 	if _, err := c.called(ctx); err != nil {
 		return "", err
 	}
-	if err := wait(ctx, settle); err != nil {
+	if err := wait(ctx, c.settle); err != nil {
 		return "", err
 	}
 	first, err := c.usage(ctx)
