@@ -1,12 +1,17 @@
 package moleculer
 
 import (
+	"context"
+	"log/slog"
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/gateway"
 )
 
 const (
@@ -106,4 +111,33 @@ func TestPacketsThatAreReadQuicklyAreWhatTheCodecReads(t *testing.T) {
 func valid(part raw) bool {
 	var any raw
 	return len(part) == 0 || json.Decode(part, &any) == nil
+}
+
+// Such a packet was dropped, and its caller waited for its time limit.
+func TestARequestWithParamsThatAreNoJSONIsAnswered(t *testing.T) {
+	answered := make(chan string, 1)
+	took := func(subject string) {
+		if strings.Contains(subject, ".RES.") {
+			answered <- subject
+		}
+	}
+	published.Store(&took)
+	defer published.Store(nil)
+	s := sabir.NewService("echo")
+	sabir.Handle(s, "reply", func(_ context.Context, in struct{ A int }) (int, error) {
+		t.Error("the handler ran")
+		return in.A, nil
+	})
+	own := newBridge(configOf([]Option{At("deaf://x"), Expose("echo.*")}))
+	node := sabir.NewNode(sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.WithExtension(own), sabir.WithGateway(func(*sabir.Node) (gateway.Gateway, error) { return asGateway{own}, nil }))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer node.Stop(context.Background())
+	for _, params := range []string{`{"a":}`, `{"a":1]`, `[}`, `nul`} {
+		own.takeRequest([]byte(strings.Replace(plainRequest, `{"a":1234,"b":["x\"}",{"c":null}]}`, params, 1)))
+		if to := <-answered; to != "MOL.RES.peer" {
+			t.Errorf("%s: the answer went to %s", params, to)
+		}
+	}
 }
