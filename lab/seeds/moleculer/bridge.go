@@ -29,7 +29,7 @@ func bridgeTables() []bench.Table {
 		About: "One operation is a call of `echo.reply` over NATS with `{\"a\":1234}` in JSON, which is answered with the same. 100 callers do so at once, each again when it has its answer. " +
 			"In the first group a Moleculer node calls: another Moleculer node, or Sabir by its bridge. In the second, both call a Moleculer node.",
 		Why: map[string]string{
-			"called by Moleculer": "The Moleculer node that calls is the busier side. Of the server's CPU time a third goes to the requests' and the answers' JSON, and a quarter to the hand-over between goroutines.",
+			"called by Moleculer": "The Moleculer node that calls is the busier side.",
 			"calls Moleculer":     "The Moleculer node that is called is the busier side.",
 		},
 		Rows: []bench.Row{
