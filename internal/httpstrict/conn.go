@@ -35,7 +35,7 @@ func (c *Conn) NetConn() net.Conn { return c.Conn }
 // errRefused must be no error of the network, which net/http would not answer.
 var errRefused = errors.New("httpstrict: the request is not HTTP/1.1 as RFC 9112 wants it")
 
-// frameBuffer is what is read of an HTTP/2 connection at once, in bytes. Longer frames are read past the buffer.
+// frameBuffer bounds the bytes that one read of an HTTP/2 connection takes. Longer frames are read past the buffer.
 const frameBuffer = 8 << 10
 
 // Read implements [net.Conn]. It reads HTTP/2 ahead: net/http asks for nine bytes of each frame and then for the rest, and each would be a

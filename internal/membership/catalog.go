@@ -63,7 +63,7 @@ type Action struct {
 	Out string `json:"out,omitempty"` // Go type, for listings
 }
 
-// ActionForm is what few actions have.
+// ActionForm holds the properties that few actions have.
 type ActionForm struct {
 	Visibility string          `json:"visibility,omitempty"`
 	Shape      string          `json:"shape,omitempty"`    // of a stream, see introspect.Shape
@@ -72,7 +72,7 @@ type ActionForm struct {
 	Statuses   []int           `json:"statuses,omitempty"` // of HTTP, the usual one first; nil for 200
 }
 
-// Form is what few actions have; zero for one without.
+// Form returns the properties that few actions have; zero for one without them.
 func (a *Action) Form() (f ActionForm) {
 	if a.ActionForm != nil {
 		f = *a.ActionForm

@@ -117,7 +117,7 @@ func (s *Summary) With(services []*Service) (Catalog, error) {
 type Received struct {
 	Hash    string // of the text that came
 	Service *Service
-	// Text is what came, where this node would write the service in another way: what a newer node has added stays in it when it is passed on, or
+	// Text keeps the bytes that came, where this node would write the service in another way: the fields that a newer node has added stay in it when it is passed on, or
 	// nobody would find it by its hash. It is nil otherwise.
 	Text []byte
 }

@@ -31,11 +31,11 @@ type relay struct {
 // keptService is a service that other nodes are told of.
 type keptService struct {
 	*membership.Service
-	came []byte // what is sent of it, where that is not what this node would write: see membership.Received
+	came []byte // the bytes that are sent of it, where this node would write others: see membership.Received
 	size int    // bytes that it came in; 0 for one that did not come by itself
 }
 
-// text is what other nodes are sent, which has the hash of the service.
+// text returns the bytes that other nodes are sent, whose hash is that of the service.
 func (s keptService) text() []byte {
 	if s.came != nil {
 		return s.came
