@@ -147,15 +147,17 @@ export function map(onpick) {
       const angle = n === 2 ? Math.PI * (1 - i) : -Math.PI / 2 + 2 * Math.PI * i / n;
       return n === 1 ? { x: 0, y: 0 } : { x: rx * Math.cos(angle), y: (n === 3 ? 1.12 : 1) * ry * Math.sin(angle) };
     });
+    // The links of a node in the upper half go down, so that its label stands above it. The others have theirs below.
+    const above = spots.map(p => p.y < -1);
     // The middle of what is drawn, labels included, comes to the middle of the picture.
-    const ys = spots.map(p => p.y), middle = (Math.min(...ys) - r - 9 + Math.max(...ys) + r + 30) / 2;
+    const ys = spots.map(p => p.y), middle = (Math.min(...ys) - r - (above.some(Boolean) ? 30 : 9) + Math.max(...ys) + r + 30) / 2;
     nodes.forEach((node, i) => {
       const x = width / 2 + spots[i].x, y = height / 2 + spots[i].y - middle;
       places.set(node.id, { x, y });
       const around = 2 * Math.PI * (r + 5);
       const d = { value: s('text', { class: 'dot-value', 'text-anchor': 'middle', y: r < 20 ? 4 : 1 }), unit: s('text', { class: 'dot-unit', 'text-anchor': 'middle', y: 16 }),
         arc: s('circle', { class: 'cpu', r: r + 5, 'stroke-dasharray': `0 ${around}`, transform: 'rotate(-90)' }), around,
-        label: s('text', { class: 'dot-label', 'text-anchor': 'middle', y: r + 24 }) };
+        label: s('text', { class: 'dot-label', 'text-anchor': 'middle', y: above[i] ? -r - 16 : r + 24 }) };
       d.g = s('a', { href: '#/nodes/' + encodeURIComponent(node.id), transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, class: 'dot', onclick: onpick },
         s('circle', { class: 'halo', r: r + 9 }), s('circle', { class: 'cpu-track', r: r + 5 }), d.arc, s('circle', { class: 'disc', r }), d.value, r >= 25 && d.unit, d.label);
       dots.append(d.g);
