@@ -141,3 +141,62 @@ func awaitLine(t *testing.T, lines <-chan string, words ...string) {
 		t.Fatal("nothing is logged")
 	}
 }
+
+func TestNodesSayWhatTheirServicesWaitFor(t *testing.T) {
+	a, b := meeting(t, "a", sabir.Serve(named("stock"))), meeting(t, "b", sabir.Serve(named("orders", "users", "stock", "mail")))
+	for _, n := range []*sabir.Node{a, b} {
+		started := begun(t, n)
+		if n == a {
+			if err := <-started; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	orders := func(on, more string) introspect.Dependency {
+		return introspect.Dependency{Service: "orders", On: on, Problem: "no node offers the service " + on + more}
+	}
+	const waits = ", so that orders has not started"
+	awaitUnmet(t, a, "b", orders("users", waits), orders("mail", waits))
+	if got := b.Info().Unmet; !slices.Equal(got, []introspect.Dependency{orders("users", waits), orders("mail", waits)}) {
+		t.Errorf("b says %+v", got)
+	}
+	users, mail := named("users"), named("mail")
+	if err := a.Add(t.Context(), users); err != nil {
+		t.Fatal(err)
+	}
+	awaitUnmet(t, a, "b", orders("mail", waits)) // it waits still, for less
+	if err := a.Add(t.Context(), mail); err != nil {
+		t.Fatal(err)
+	}
+	awaitUnmet(t, a, "b")
+	if got, err := sabir.Call[string](t.Context(), a, "orders.get", 1, sabir.WaitForNode(time.Minute)); got != "orders" || err != nil {
+		t.Fatal(got, err)
+	}
+	if err := a.Remove(t.Context(), mail); err != nil {
+		t.Fatal(err)
+	}
+	awaitUnmet(t, b, "b", orders("mail", "")) // it has started, and lost what it depends on
+}
+
+// awaitUnmet waits until a node knows this of a node.
+func awaitUnmet(t *testing.T, n *sabir.Node, of string, want ...introspect.Dependency) {
+	t.Helper()
+	var got []introspect.Dependency
+	late := time.After(time.Minute)
+	for {
+		changed := n.Changed()
+		for _, one := range n.Nodes() {
+			if one.ID == of {
+				got = one.Unmet
+			}
+		}
+		if slices.Equal(got, want) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late:
+			t.Fatalf("node %s knows %+v of %s, want %+v", n.ID(), got, of, want)
+		}
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // needReminder is the time between two lines of the log about a start that waits for services.
@@ -17,10 +19,15 @@ func (n *Node) unmetNeeds(state State) *Error {
 	if state != StateStarting && state != StateRunning {
 		return nil
 	}
-	missing, dependents := n.allMissing()
+	var missing, dependents []string
+	for _, d := range n.unmet() {
+		missing, dependents = append(missing, d.On), append(dependents, d.Service)
+	}
 	if missing == nil {
 		return nil
 	}
+	slices.Sort(missing)
+	missing, dependents = slices.Compact(missing), slices.Compact(dependents)
 	return n.notReady("the node is "+state.String()+", and no node offers "+strings.Join(missing, ", ")+", which "+
 		strings.Join(dependents, ", ")+" depends on", map[string]any{"missing": missing})
 }
@@ -55,18 +62,27 @@ func (n *Node) missing(s *Service) (names []string) {
 	return names
 }
 
-// allMissing lists what the services of this node depend on and cannot call, and those that depend on it; sorted.
-func (n *Node) allMissing() (names, dependents []string) {
+// unmet lists what the services of this node depend on and no node offers, by service.
+func (n *Node) unmet() (list []introspect.Dependency) {
 	n.needsLock.Lock()
 	defer n.needsLock.Unlock()
-	for s := range n.needing {
-		if missing := n.missing(s); missing != nil {
-			names, dependents = append(names, missing...), append(dependents, s.fullName())
-		}
+	for s, waits := range n.needing {
+		list = appendUnmet(list, s.fullName(), n.missing(s), waits)
 	}
-	slices.Sort(names)
-	slices.Sort(dependents)
-	return slices.Compact(names), dependents
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Service < list[j].Service }) // slices.SortFunc takes 20 KB of the program for each struct
+	return list
+}
+
+// appendUnmet adds what a service misses. One that waits has not started.
+func appendUnmet(list []introspect.Dependency, service string, missing []string, waits bool) []introspect.Dependency {
+	for _, need := range missing {
+		problem := "no node offers the service " + need
+		if waits {
+			problem += ", so that " + service + " has not started"
+		}
+		list = append(list, introspect.Dependency{Service: service, On: need, Problem: problem})
+	}
+	return list
 }
 
 // depended reports whether a service of this node depends on the one of that name.
@@ -101,18 +117,15 @@ func (n *Node) waitingServices() (list []*Service) {
 	return list
 }
 
-// setWaiting notes which of the services of a start wait, and reports whether others of them did before.
-func (n *Node) setWaiting(of, waiting []*Service) (changed bool) {
+// setWaiting notes which of the services of a start wait.
+func (n *Node) setWaiting(of, waiting []*Service) {
 	n.needsLock.Lock()
 	defer n.needsLock.Unlock()
 	for _, s := range of {
-		if waited, needs := n.needing[s]; needs {
-			waits := slices.Contains(waiting, s)
-			n.needing[s] = waits
-			changed = changed || waits != waited
+		if _, needs := n.needing[s]; needs {
+			n.needing[s] = slices.Contains(waiting, s)
 		}
 	}
-	return changed
 }
 
 // awaitNeeds waits for a change of what can be called, while services wait for others. From the first such wait of a start on the
@@ -121,10 +134,9 @@ func (n *Node) setWaiting(of, waiting []*Service) (changed bool) {
 func (n *Node) awaitNeeds(ctx context.Context, of, waiting []*Service, changed <-chan struct{}, began time.Time) error {
 	n.publishWaiting()
 	starting := n.State() == StateStarting
-	if n.setWaiting(of, waiting) {
-		n.offers.Store(true)
-		n.announce()
-	}
+	n.setWaiting(of, waiting)
+	n.offers.Store(true)
+	n.announce() // each time, since what they wait for may have changed
 	if starting {
 		if err := n.openGateways(ctx); err != nil {
 			return err

@@ -42,6 +42,7 @@ func (n *Node) Info() introspect.Node {
 	if routes := n.routes(); len(routes) > 0 {
 		info.Routes = routes
 	}
+	info.Unmet = n.unmet()
 	return info
 }
 
@@ -51,10 +52,15 @@ func (n *Node) Nodes() []introspect.Node {
 	list := []introspect.Node{n.Info()}
 	leftOut := n.leftOut()
 	if m := n.mesh.Load(); m != nil {
-		decided := n.decisions.Load()
+		decided, view := n.decisions.Load(), n.table.Load().view
 		for _, other := range m.Nodes() {
 			info := remoteNodeInfo(other)
 			info.Drained = decided.Drained(other.ID)
+			if view != nil {
+				for _, w := range view.Waiting(other.ID) {
+					info.Unmet = appendUnmet(info.Unmet, w.Name, w.Needs, true)
+				}
+			}
 			list = append(list, info)
 		}
 	}

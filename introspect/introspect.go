@@ -46,6 +46,10 @@ type Node struct {
 	// Checks are the last results of the checks of readiness of its services and extensions. $node.info has them.
 	Checks []Check `json:"checks,omitempty"`
 
+	// Unmet lists services that those of the node depend on and that no node offers; see sabir.DependsOn. Of another node than the one that is asked
+	// for $node.nodes it has those that services wait for before they start.
+	Unmet []Dependency `json:"unmet,omitempty"`
+
 	// Refused counts what the node took from nobody, since its start. $node.info has it, and the node that is asked for $node.nodes of itself.
 	Refused Refused `json:"refused,omitzero"`
 

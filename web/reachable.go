@@ -121,8 +121,47 @@ func (s *server) admitted(g *routeGroup) string {
 	return everyone
 }
 
-// logReachable says at the start what is reachable, and by whom. Of actions of other nodes, which come and go, it has the patterns only.
-func (s *server) logReachable() {
+// logServed says at the start what is reachable, and by whom. Where services wait for those of other nodes it says that too, and what is reachable once
+// more when they have started.
+func (s *server) logServed() {
+	var waiting, waits []string
+	for _, d := range s.node.Info().Unmet {
+		if !s.runs(d.Service) {
+			waiting, waits = append(waiting, d.Service), append(waits, d.Service+" depends on "+d.On)
+		}
+	}
+	s.logReachable(waits)
+	if waiting != nil {
+		go s.logLater(waiting)
+	}
+}
+
+// logLater says what is reachable when all of these services have started.
+func (s *server) logLater(waiting []string) {
+	for _, service := range waiting {
+		for changed := s.node.Changed(); !s.runs(service); changed = s.node.Changed() {
+			select {
+			case <-changed:
+			case <-s.served:
+				return
+			}
+		}
+	}
+	s.logReachable(nil)
+}
+
+// runs reports whether the node has started one of its services.
+func (s *server) runs(service string) bool {
+	for _, one := range s.node.Services() {
+		if one.Name == service && one.Node == s.node.ID() {
+			return true
+		}
+	}
+	return false
+}
+
+// logReachable logs what is reachable now. Of actions of other nodes, which come and go, it has the patterns only.
+func (s *server) logReachable(waits []string) {
 	count := map[string]int{}
 	for _, a := range s.node.Actions() {
 		if !s.offers(a) || a.Remote {
@@ -137,7 +176,13 @@ func (s *server) logReachable() {
 		callers = append(callers, fmt.Sprintf("%d for %s", n, who))
 	}
 	slices.Sort(callers)
+	if callers == nil {
+		callers = []string{"none"}
+	}
 	attrs := []any{"node", s.node.ID(), "address", s.HTTPAddr(), "actions", strings.Join(callers, "; ")}
+	if waits != nil {
+		attrs = append(attrs, "waiting", strings.Join(waits, "; "))
+	}
 	if len(s.settings.forward) > 0 {
 		attrs = append(attrs, "forwarded", strings.Join(s.settings.forward, ", "))
 	}

@@ -172,7 +172,7 @@ func (s *server) Start(ctx context.Context) error {
 			ErrorLog:          slog.NewLogLogger(s.node.Log().Handler(), slog.LevelDebug), // what peers do wrong, such as a broken handshake
 		}})
 	s.served = make(chan struct{})
-	s.logReachable()
+	s.logServed()
 	go s.serve()
 	return nil
 }

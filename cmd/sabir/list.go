@@ -210,9 +210,10 @@ func (c *cli) nodesCommand() *cobra.Command {
 how much waits in them for something slow, how far away they are, what they offer,
 and the process each runs in. A node to which others send no calls of an action for
 a while, because it answers them worse than the rest, is shown as sick; one that
-misses what it needs, such as a database, as not ready, with what it is. How calls are
-shared out (sabir route) comes last. A node of
-another framework, which a bridge speaks with, has that framework for an address.
+misses what it needs, such as a database, as not ready, with what it is. The services
+that wait for others, and what they wait for, come below the list; how calls are shared
+out (sabir route) comes last. A node of another framework, which a bridge speaks with,
+has that framework for an address.
 REFUSED counts packets that no holder of the cluster key made, and HTTP requests
 whose form may be read in two ways. With --join every node is asked itself, and the
 round trip is that of a call from here; over HTTP all is what the asked node knows.
@@ -234,10 +235,16 @@ tells more: labels, host, version of Go.`,
 			}
 			list = slices.DeleteFunc(list, func(s surveyed) bool { return s.ClientOnly && !all })
 			show(c, list, nodeHeader, nodeRow, "there is no node but client-only ones")
-			for _, r := range routesOf(list) {
-				if !c.json {
-					fmt.Fprintf(c.stdout, "calls of %s: %s\n", printable(r.Name), printable(sharesText(r)))
+			if c.json {
+				return nil
+			}
+			for _, s := range list {
+				for _, d := range s.Unmet {
+					fmt.Fprintf(c.stdout, "node %s: %s\n", printable(s.ID), printable(d.String()))
 				}
+			}
+			for _, r := range routesOf(list) {
+				fmt.Fprintf(c.stdout, "calls of %s: %s\n", printable(r.Name), printable(sharesText(r)))
 			}
 			return nil
 		},

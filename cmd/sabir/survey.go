@@ -49,7 +49,7 @@ func (c *cli) survey(ctx context.Context, to target, probes int) ([]surveyed, er
 	}
 	g, joined := to.(*clusterClient)
 	if !joined {
-		return list, nil
+		return list, c.addReadiness(ctx, to, list)
 	}
 	list = slices.DeleteFunc(list, func(s surveyed) bool { return s.ID == g.node.ID() })
 	var asked sync.WaitGroup
@@ -61,6 +61,17 @@ func (c *cli) survey(ctx context.Context, to target, probes int) ([]surveyed, er
 	asked.Wait()
 	addViews(list)
 	return g.addUnreached(ctx, list), nil
+}
+
+// addReadiness adds whether the node that answers over HTTP is ready, which the list of nodes does not tell.
+func (c *cli) addReadiness(ctx context.Context, to target, list []surveyed) error {
+	info, err := askFor[introspect.Node](ctx, c, to, "$node.info")
+	for i := range list {
+		if err == nil && list[i].ID == info.ID {
+			list[i].NotReady, list[i].Checks, list[i].AdminAddr = info.NotReady, info.Checks, info.AdminAddr
+		}
+	}
+	return err
 }
 
 // addViews adds to each node what the others see of it.
@@ -76,10 +87,10 @@ func addViews(list []surveyed) {
 	}
 }
 
-// shownState is the state of a node for people: with what it is sick of, where others send it no calls of an action.
+// shownState is the state of a node for people: with what it misses, or is sick of, where others send it no calls of an action.
 func (s *surveyed) shownState() string {
 	if s.State != sabir.StateRunning.String() {
-		return s.State
+		return s.State + s.misses()
 	}
 	var actions []string
 	for _, left := range s.LeftOut {
@@ -94,8 +105,8 @@ func (s *surveyed) shownState() string {
 			return "silent"
 		case s.Drained:
 			return "drained"
-		case s.NotReady != "":
-			return "not ready" + s.failedChecks()
+		case s.NotReady != "" || s.Unmet != nil:
+			return "not ready" + s.misses()
 		}
 		return s.State
 	case 1:
@@ -104,9 +115,17 @@ func (s *surveyed) shownState() string {
 	return fmt.Sprintf("sick: %d actions", len(actions))
 }
 
-// failedChecks names the checks that fail, after a colon.
-func (s *surveyed) failedChecks() string {
+// maxMissed is how much of what a node misses is named in its row.
+const maxMissed = 3
+
+// misses names the services that those of the node depend on and that no node offers, and the checks that fail, after a colon.
+func (s *surveyed) misses() string {
 	var names []string
+	for _, d := range s.Unmet {
+		if name := "no " + d.On; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
 	for _, c := range s.Checks {
 		if c.Error != "" {
 			names = append(names, c.Name)
@@ -114,6 +133,9 @@ func (s *surveyed) failedChecks() string {
 	}
 	if names == nil {
 		return ""
+	}
+	if more := len(names) - maxMissed; more > 0 {
+		names = append(names[:maxMissed], fmt.Sprintf("%d more", more))
 	}
 	return ": " + strings.Join(names, ", ")
 }
@@ -159,6 +181,7 @@ func (g *clusterClient) probe(ctx context.Context, s *surveyed, times int) {
 		}
 		s.State, s.Load, s.Refused, s.Memory, s.Drained = info.State, info.Load, info.Refused, info.Memory, info.Drained
 		s.NotReady, s.Checks, s.AdminAddr, s.Routes = info.NotReady, info.Checks, info.AdminAddr, info.Routes
+		s.Unmet = info.Unmet
 		s.Load.InFlight = max(0, info.Load.InFlight-1) // without the question itself
 	}
 	s.sees, _ = sabir.Call[[]introspect.Node](ctx, g.node, "$node.nodes", sabir.Empty{}, sabir.ToNode(s.ID)) // or nothing

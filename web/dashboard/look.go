@@ -54,6 +54,7 @@ type nodeFigures struct {
 	Drained    bool      `json:"drained,omitempty"`   // calls go to other nodes where there are some
 	NotReady   string    `json:"notReady,omitempty"`  // why calls should rather go elsewhere
 	Checks     []check   `json:"checks,omitempty"`    // of readiness
+	Unmet      []unmet   `json:"unmet,omitempty"`     // what its services depend on and no node offers
 }
 
 // check is a check of readiness.
@@ -62,6 +63,13 @@ type check struct {
 	Service string  `json:"service,omitempty"`
 	Error   string  `json:"error,omitempty"`
 	Took    float64 `json:"took"` // microseconds
+}
+
+// unmet is a service that no node offers, and one that depends on it.
+type unmet struct {
+	Service string `json:"service"`
+	On      string `json:"on"`
+	Problem string `json:"problem"`
 }
 
 // link is two nodes that are linked.
@@ -111,6 +119,7 @@ const (
 	maxSick     = 20   // actions of a node that another leaves out
 	maxLeftOut  = 500  // of all
 	maxChecks   = 20   // of readiness, of a node
+	maxUnmet    = 20   // of a node
 )
 
 // observer looks at a cluster again and again. It is used by one goroutine at a time.
@@ -147,7 +156,12 @@ func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 	for _, info := range nodes {
 		f := figuresOf(info, o.node.ID(), reported[info.ID], last[info.ID], why[info.ID])
 		f.Sick = sickOf(o.sick, info.ID)
-		f.NotReady, f.Checks = o.asked[info.ID].NotReady, checksOf(o.asked[info.ID])
+		if asked, ok := o.asked[info.ID]; ok {
+			f.NotReady, f.Checks, f.Unmet = asked.NotReady, checksOf(asked), unmetOf(asked)
+			if info.State == sabir.StateRunning.String() { // as far as others know
+				f.State = asked.State
+			}
+		}
 		l.Nodes = append(l.Nodes, f)
 	}
 	l.Total.At = l.At
@@ -229,6 +243,13 @@ func sickOf(all []introspect.LeftOut, node string) (list []string) {
 func checksOf(info introspect.Node) (list []check) {
 	for _, c := range info.Checks[:min(len(info.Checks), maxChecks)] {
 		list = append(list, check{c.Name, c.Service, c.Error, float64(c.Took.Nanoseconds()) / 1e3})
+	}
+	return list
+}
+
+func unmetOf(info introspect.Node) (list []unmet) {
+	for _, d := range info.Unmet[:min(len(info.Unmet), maxUnmet)] {
+		list = append(list, unmet{d.Service, d.On, d.Problem})
 	}
 	return list
 }

@@ -1,4 +1,4 @@
-// What is not well: nodes that get no calls of an action, breakers that are not closed, checks that fail.
+// What is not well: nodes that get no calls of an action, breakers that are not closed, services that wait for others, checks that fail.
 
 import { h, heading, badge, empty, code, setText } from './dom.js';
 import { api, state } from './live.js';
@@ -36,6 +36,16 @@ export function health() {
       { key: 'state', label: 'State', value: b => b.state, draw: (b, cell) => { if (cell.dataset.now !== b.state) { cell.dataset.now = b.state; cell.replaceChildren(badge(b.state, b.state === 'open' ? 'bad' : 'warn')); } } },
     ],
   });
+  const missing = table({
+    caption: 'Services that depend on what no node offers', key: d => d.node + ' ' + d.service + ' ' + d.on, sort: { key: 'node' },
+    empty: () => empty('No service waits for another one', h('span', {}, 'A service names those that it needs with ', code('sabir.DependsOn'), '.')),
+    columns: [
+      { key: 'node', label: 'Node', value: d => d.node, draw: linked('node') },
+      { key: 'service', label: 'Service', value: d => d.service, text: d => d.service },
+      { key: 'on', label: 'Depends on', value: d => d.on, text: d => d.on },
+      { key: 'problem', label: 'Why', kind: 'two', wide: true, value: d => d.problem, text: d => d.problem },
+    ],
+  });
   const checks = table({
     caption: 'Checks of readiness', key: c => c.node + ' ' + c.name + ' ' + (c.service || ''), sort: { key: 'failed', down: true },
     empty: () => empty('No checks', h('span', {}, 'A service adds one with ', code('sabir.Ready("db", db.PingContext)'), '.')),
@@ -49,15 +59,17 @@ export function health() {
   const element = h('div', { class: 'view' }, heading('Health', note), wrong,
     h('section', { class: 'card flush' }, h('h2', { text: 'Nodes without calls' }), ejected.element),
     h('section', { class: 'card flush' }, h('h2', { text: 'Breakers' }), breakers.element),
+    h('section', { class: 'card flush' }, h('h2', { text: 'Dependencies' }), missing.element),
     h('section', { class: 'card flush' }, h('h2', { text: 'Checks of readiness' }), checks.element));
   function draw() {
     const look = state.look;
     if (!look) return;
-    const left = look.leftOut || [], all = look.nodes.flatMap(n => (n.checks || []).map(c => ({ ...c, node: n.id }))), failing = all.filter(c => c.error);
+    const left = look.leftOut || [], unmet = look.nodes.flatMap(n => (n.unmet || []).map(d => ({ ...d, node: n.id }))), all = look.nodes.flatMap(n => (n.checks || []).map(c => ({ ...c, node: n.id }))), failing = all.filter(c => c.error);
     ejected.update([...left]);
     breakers.update([...broken]);
+    missing.update(unmet);
     checks.update(all);
-    const bad = [left.length && plural(left.length, 'action is', 'actions are') + ' left out', broken.length && plural(broken.length, 'breaker is', 'breakers are') + ' not closed', failing.length && plural(failing.length, 'check fails', 'checks fail')].filter(Boolean);
+    const bad = [left.length && plural(left.length, 'action is', 'actions are') + ' left out', broken.length && plural(broken.length, 'breaker is', 'breakers are') + ' not closed', unmet.length && plural(unmet.length, 'dependency is', 'dependencies are') + ' missing', failing.length && plural(failing.length, 'check fails', 'checks fail')].filter(Boolean);
     setText(note, bad.length ? bad.join(', ') + '.' : 'Nothing is wrong.');
   }
   async function ask() {

@@ -38,10 +38,17 @@ function drawNode(n, cell) {
   if (cell.dataset.tags !== tags) { cell.dataset.tags = tags; cell.lastChild.replaceChildren(...(n.self ? [badge('this node')] : []), ...(n.clientOnly ? [badge('client only')] : [])); }
 }
 
+// missed is what a node that is not ready lacks: services that its own wait for or have lost, and checks.
+function missed(n) {
+  const names = [...new Set([...(n.unmet || []).map(d => 'no ' + d.on), ...(n.checks || []).filter(c => c.error).map(c => c.name)])];
+  return names.slice(0, 3).join(', ') + (names.length > 3 ? ` and ${names.length - 3} more` : '');
+}
+
 function drawState(n, cell) {
-  const text = n.telemetry === 'silent' ? 'no answer' : n.silent ? 'silent' : n.sick ? 'sick' : n.drained ? 'drained' : n.notReady ? 'not ready' : n.state;
-  if (!cell.firstChild) cell.append(h('span', { class: 'dotted' }));
+  const text = n.telemetry === 'silent' ? 'no answer' : n.silent ? 'silent' : n.sick ? 'sick' : n.drained ? 'drained' : n.notReady && n.state === 'running' ? 'not ready' : n.state;
+  if (!cell.firstChild) cell.append(h('span', { class: 'dotted' }), h('small'));
   setText(cell.firstChild, text);
+  setText(cell.lastChild, missed(n));
   if (n.sick) setAttr(cell, 'title', 'no calls for a while: ' + n.sick.join('; ')); else if (n.notReady) setAttr(cell, 'title', n.notReady); else cell.removeAttribute('title');
   cell.firstChild.dataset.kind = text === 'running' ? 'good' : 'bad';
 }
@@ -167,7 +174,7 @@ export function node(id) {
       tiles.errors.set(mute ? '–' : rate(n.errors), n.rate > 0 ? share(n.errors / n.rate) + ' of its calls' : '', n.errors > 0 ? 'bad' : '');
       tiles.active.set(count(n.inFlight));
       tiles.cpu.set(share(n.cpu), 'of ' + plural(n.cpus, 'processor'));
-      const list = [['State', n.state], ...(n.sick ? [['No calls of', n.sick.join('; ')]] : []), ...(n.notReady ? [['Not ready', n.notReady]] : []), ...(n.checks || []).map(c => ['Check ' + c.name + (c.service ? ' of ' + c.service : ''), c.error || 'passed in ' + span(c.took)]), ['Address', n.addr || 'none: others do not dial it'], ['Zone', n.zone || '–'], ['Host', n.host], ['Process', n.pid], ['Go', n.go],
+      const list = [['State', n.state], ...(n.sick ? [['No calls of', n.sick.join('; ')]] : []), ...(n.notReady ? [['Not ready', n.notReady]] : []), ...(n.unmet || []).map(d => [d.service + ' depends on ' + d.on, d.problem]), ...(n.checks || []).map(c => ['Check ' + c.name + (c.service ? ' of ' + c.service : ''), c.error || 'passed in ' + span(c.took)]), ['Address', n.addr || 'none: others do not dial it'], ['Zone', n.zone || '–'], ['Host', n.host], ['Process', n.pid], ['Go', n.go],
         ['Since', new Date(n.since).toLocaleString()], ['Round trip', n.self ? 'this is the dashboard’s node' : span(n.rtt)]];
       const text = JSON.stringify(list);
       if (text !== said) { said = text; facts.replaceChildren(...list.map(([k, v]) => h('div', {}, h('dt', { text: k }), h('dd', { text: v })))); }
