@@ -85,13 +85,35 @@ type cluster struct {
 // startedAtOnce is the number of processes that start at one moment.
 const startedAtOnce = 4
 
+// figures are one row of the table.
+type figures struct {
+	called           usage         // when each node has called the others that it calls
+	processor        float64       // part of a core of each node while nobody calls
+	sent             float64       // bytes a second of each node while nobody calls
+	known, restarted time.Duration // until all knew a new service; until a tenth was restarted and all knew all again
+	calls            member.Calls  // made meanwhile
+}
+
 func (c *cluster) measure(ctx context.Context) (row string, err error) {
+	var f figures
+	for _, phase := range []func(context.Context, *figures) error{c.begin, c.work, c.rest, c.add, c.restart} {
+		if err := phase(ctx, &f); err != nil {
+			return "", err
+		}
+	}
 	size := len(c.processes)
+	return fmt.Sprintf("| %d | %d, at most %d | %d | %.1f MB | %.1f MB | %.2f %% of a core | %.1f kB/s | %v | %v | %d, %d failed |", size, f.called.Links/size, f.called.most, f.called.Goroutines/size,
+		float64(f.called.Memory)/float64(size)/1e6, float64(f.called.Resident)/float64(size)/1e6, 100*f.processor, f.sent/1e3,
+		f.known.Round(time.Millisecond), f.restarted.Round(100*time.Millisecond), f.calls.Made, f.calls.Failed), nil
+}
+
+// begin starts the nodes, the first one before the others, whose seed it is.
+func (c *cluster) begin(ctx context.Context, _ *figures) (err error) {
 	if err := c.start(ctx, 0); err != nil {
-		return "", err
+		return err
 	}
 	if c.seed, err = ask[string](ctx, c.processes[0], "address"); err != nil {
-		return "", err
+		return err
 	}
 	if err := c.each(startedAtOnce, func(i int) error {
 		if i == 0 {
@@ -99,84 +121,90 @@ func (c *cluster) measure(ctx context.Context) (row string, err error) {
 		}
 		return c.start(ctx, i)
 	}); err != nil {
-		return "", err
+		return err
 	}
-	fmt.Fprintf(c.messages, "%d nodes have started\n", size)
-	everything := fmt.Sprint("know ", 2*size)
-	if err := c.say(ctx, everything); err != nil {
-		return "", err
+	fmt.Fprintf(c.messages, "%d nodes have started\n", len(c.processes))
+	if err := c.knowAll(ctx); err != nil {
+		return err
 	}
-	fmt.Fprintf(c.messages, "%d nodes know each other\n", size)
+	fmt.Fprintf(c.messages, "%d nodes know each other\n", len(c.processes))
+	return nil
+}
 
-	// Links are made by calls, and end a while after.
+// work has each node call others, which makes the links that it needs.
+func (c *cluster) work(ctx context.Context, f *figures) (err error) {
 	if err := c.say(ctx, "call"); err != nil {
-		return "", err
+		return err
 	}
 	if err := wait(ctx, member.CallEvery); err != nil {
-		return "", err
+		return err
 	}
 	if err := c.say(ctx, "collect"); err != nil {
-		return "", err
+		return err
 	}
-	called, err := c.usage(ctx)
-	if err != nil {
-		return "", err
+	if f.called, err = c.usage(ctx); err != nil {
+		return err
 	}
-	if _, err := c.called(ctx); err != nil {
-		return "", err
-	}
+	_, err = c.called(ctx)
+	return err
+}
+
+// rest leaves the nodes alone.
+func (c *cluster) rest(ctx context.Context, f *figures) error {
 	if err := wait(ctx, c.settle); err != nil {
-		return "", err
+		return err
 	}
 	first, err := c.usage(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
 	begun, before := time.Now(), loopback()
 	if err := wait(ctx, c.idle); err != nil {
-		return "", err
+		return err
 	}
-	idle := time.Since(begun)
-	sent := loopback() - before
+	all := time.Since(begun).Seconds() * float64(len(c.processes))
+	f.sent = float64(loopback()-before) / all
 	last, err := c.usage(ctx)
-	if err != nil {
-		return "", err
-	}
+	f.processor = (last.CPU - first.CPU).Seconds() / all
+	return err
+}
 
-	begun = time.Now()
+// add adds a service to one node.
+func (c *cluster) add(ctx context.Context, f *figures) error {
+	begun := time.Now()
 	if _, err := c.processes[0].Ask(ctx, "add"); err != nil {
-		return "", err
+		return err
 	}
-	if err := c.say(ctx, "has added"); err != nil {
-		return "", err
-	}
-	known := time.Since(begun)
+	err := c.say(ctx, "has added")
+	f.known = time.Since(begun)
+	return err
+}
 
+// restart restarts a tenth of the nodes, one after the other, while all call.
+func (c *cluster) restart(ctx context.Context, f *figures) (err error) {
 	if err := c.say(ctx, "call"); err != nil {
-		return "", err
+		return err
 	}
-	begun = time.Now()
+	begun, size := time.Now(), len(c.processes)
 	for i := size - 1; i >= size-size/10; i-- {
 		c.processes[i].Stop()
 		if err := c.start(ctx, i); err != nil {
-			return "", err
+			return err
 		}
 	}
-	if err := c.say(ctx, everything); err != nil {
-		return "", err
+	if err := c.knowAll(ctx); err != nil {
+		return err
 	}
-	restarted := time.Since(begun)
-	calls, err := c.called(ctx)
-	if err != nil {
-		return "", err
+	f.restarted = time.Since(begun)
+	if f.calls, err = c.called(ctx); f.calls.Failed > 0 {
+		fmt.Fprintf(c.messages, "a call failed: %s\n", f.calls.Failure)
 	}
-	if calls.Failed > 0 {
-		fmt.Fprintf(c.messages, "a call failed: %s\n", calls.Failure)
-	}
-	n := int64(size)
-	return fmt.Sprintf("| %d | %d, at most %d | %d | %.1f MB | %.1f MB | %.2f %% of a core | %.1f kB/s | %v | %v | %d, %d failed |", size, called.Links/size, called.most, called.Goroutines/size,
-		float64(called.Memory/n)/1e6, float64(called.Resident/n)/1e6, 100*float64(last.CPU-first.CPU)/float64(idle)/float64(size), float64(sent)/1e3/idle.Seconds()/float64(size),
-		known.Round(time.Millisecond), restarted.Round(100*time.Millisecond), calls.Made, calls.Failed), nil
+	return err
+}
+
+// knowAll waits until each node knows the two services of each.
+func (c *cluster) knowAll(ctx context.Context) error {
+	return c.say(ctx, fmt.Sprint("know ", 2*len(c.processes)))
 }
 
 // start starts the process of the node i.

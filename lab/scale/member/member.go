@@ -33,8 +33,8 @@ const (
 	Replicas = 5
 	// CallEvery is the interval at which each node makes its calls.
 	CallEvery = 5 * time.Second
-	// patience is the time in which a node must know what it is asked for.
-	patience = 5 * time.Minute
+	// answerTimeout is the time in which a node must know what it is asked for.
+	answerTimeout = 5 * time.Minute
 )
 
 // Usage is the answer to "usage".
@@ -88,7 +88,7 @@ func (n *node) service(name string) *sabir.Service {
 // answer knows the words "address", "know N" for N services of all nodes, "has NAME" of a service, "add" for the service "added", "collect" for what is
 // garbage, "usage", and "call" and "called" around the time in which it calls others.
 func (n *node) answer(word string) (any, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
 	word, argument, _ := strings.Cut(word, " ")
 	switch word {
