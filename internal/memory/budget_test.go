@@ -186,3 +186,23 @@ func TestAStreamIsNotEndedForTheTimeInWhichTheProcessDidNotRun(t *testing.T) {
 	}
 	t.Error("no stream was ended, though none was read for two seconds")
 }
+
+func TestALateLookCountsForNoMoreThanAPause(t *testing.T) {
+	b := New(Limits{Node: 8 * mib})
+	b.relieving.Store(true) // this test looks itself
+	w, other := b.Connection().Window(func() {}), b.Connection().Window(func() {})
+	w.Add(4 * mib)
+	other.Add(4 * mib)
+	looked := time.Now()
+	b.look(looked)
+	for looks := 1; ; looks++ {
+		looked = looked.Add(10 * lookEvery)
+		if _, ending := b.look(looked); len(ending) == 0 {
+			continue
+		}
+		if want := int(hardStandstill / lookEvery); looks != want {
+			t.Errorf("a stream was ended after %d late looks, want %d", looks, want)
+		}
+		return
+	}
+}

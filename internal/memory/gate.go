@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -13,6 +14,9 @@ const (
 	openEvery = 5 * time.Millisecond
 	// beginWithin is the time after which what a stream holds is counted, also where nobody has taken its first value.
 	beginWithin = 250 * time.Millisecond
+	// beginTurns is the number of timers, one after the other, that make up beginWithin. Where processors are short each comes late, as the
+	// handlers do: with one timer, streams that had had no turn yet taught that streams of their action hold nothing, and too many were opened.
+	beginTurns = 10
 )
 
 // Open waits until streams hold no more than their share, of the account and of the node, and reports whether that is so: a stream may
@@ -106,6 +110,7 @@ type Opening struct {
 	holds    atomic.Int64
 	over     atomic.Bool
 	timer    *time.Timer
+	turns    int // of the timer
 }
 
 func (a *Account) opening(e *Expected, bytes int64) *Opening {
@@ -114,7 +119,8 @@ func (a *Account) opening(e *Expected, bytes int64) *Opening {
 	}
 	a.count(bytes)
 	o := &Opening{account: a, expected: e, bytes: bytes}
-	o.timer = time.AfterFunc(beginWithin, o.begun)
+	o.timer = time.AfterFunc(math.MaxInt64, o.turn) // turn uses the timer, so it starts when that is set
+	o.timer.Reset(beginWithin / beginTurns)
 	return o
 }
 
@@ -133,7 +139,15 @@ func (o *Opening) Begun() {
 	}
 }
 
-// begun is Begun on the timer, which may run before the timer is known.
+// turn is called by the timer.
+func (o *Opening) turn() {
+	if o.turns++; o.turns == beginTurns {
+		o.begun()
+	} else if !o.over.Load() {
+		o.timer.Reset(beginWithin / beginTurns)
+	}
+}
+
 func (o *Opening) begun() {
 	if o.end() {
 		o.expected.saw(o.holds.Load())

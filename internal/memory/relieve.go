@@ -7,9 +7,10 @@ import (
 
 const (
 	// standstill is the time for which a receiver may take nothing while streams hold more than their share, and hardStandstill the
-	// same while they hold more than twice their share. It counts from when the goroutine that ends streams has begun to look.
+	// same while they hold more than twice their share. It counts from when the goroutine that ends streams has begun to look, and is
+	// longer than TCP waits before it sends a lost packet again, some 200 to 300 ms, which is no fault of a receiver.
 	standstill     = time.Second
-	hardStandstill = 250 * time.Millisecond
+	hardStandstill = standstill / 2
 	// lookEvery is the pause between two looks at the windows.
 	lookEvery = 25 * time.Millisecond
 )
@@ -55,8 +56,9 @@ func (b *Budget) anyOver() bool {
 func (b *Budget) look(now time.Time) (over bool, ending []*Window) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	// A process that had no processor for a while has looked late, and its streams have stood still with it: that time is nobody's fault.
-	passed := min(now.Sub(b.looked), 2*lookEvery)
+	// A process that is short of processors looks late, and its streams stand still with it: that time is nobody's fault. So no look counts
+	// for more than its pause. On two processors beside eight loops a receiver who did read had 500 ms otherwise, and so has 175.
+	passed := min(now.Sub(b.looked), lookEvery)
 	b.looked = now
 	var still []*Window
 	excess := map[*Account]int64{nil: b.excess()} // by account; that of the node under nil
