@@ -8,17 +8,26 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // health checks once per PingInterval whether a link's peer is alive. It runs on a timer, so no goroutine waits.
+//
+// Over a socket of the system only the side that dialled pings: the other one sees by these pings that the peer is alive, and learns its load and
+// the round trip from them. Where none came since the last look it pings too. Over a broker both do, since it says that a peer has gone only
+// where something is sent to it.
 type health struct {
 	rtt       atomic.Int64
+	pinged    atomic.Bool  // the peer did, since the last look, and said how long its last ping took
 	answered  atomic.Int64 // the stamp of the newest ping that the peer has answered
 	load      atomic.Pointer[Load]
 	suspected atomic.Bool
 
 	mu       sync.Mutex // guards the rest
 	timer    *time.Timer
+	listens  bool  // sends no ping where the peer does
+	phase    int64 // nanoseconds by which this node looks later than another one
 	stopped  bool
 	received uint64        // bytes in at the last look
 	silence  time.Duration // how long that number has not changed, in looks, so that a stop of this process does not count
@@ -30,12 +39,15 @@ type health struct {
 const (
 	loadSize = 12
 	pingSize = 8 + loadSize
+	tripSize = 8 // behind the load of a ping: the round trip in nanoseconds. Earlier versions neither send nor read it
 )
 
 func (h *health) start(l *Link) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.timer = time.AfterFunc(l.config.PingInterval, l.look)
+	h.listens = !l.peer.Dialled && l.raw != nil
+	h.phase = int64(xxhash.Sum64String(l.config.Node) >> 1)
+	h.timer = time.AfterFunc(h.untilLook(l.config.PingInterval), l.look)
 	h.glancer, h.glancing = time.AfterFunc(l.config.PingInterval/glances, l.glance), true
 }
 
@@ -45,6 +57,16 @@ func (h *health) stop() {
 	h.stopped = true
 	h.timer.Stop()
 	h.glancer.Stop()
+}
+
+// untilLook returns the time until the next look, from half to one and a half intervals. All links of a node look at the same moments, since
+// the processor's wake is most of what a look costs, and nodes at different ones. It goes by the clock, which the simulation controls.
+func (h *health) untilLook(interval time.Duration) time.Duration {
+	left := interval - time.Duration((time.Now().UnixNano()+h.phase%int64(interval))%int64(interval))
+	if left < interval/2 {
+		left += interval
+	}
+	return left
 }
 
 // RTT is about how long a ping took to be answered lately; 0 before the first answer.
@@ -95,9 +117,10 @@ func (l *Link) look() {
 	}
 	stuck := h.stuck >= l.config.WriteTimeout
 	if !h.stopped {
-		h.timer.Reset(interval)
+		h.timer.Reset(h.untilLook(interval))
 		h.glanceSoon(interval / glances)
 	}
+	pinged := h.pinged.Swap(false) && h.listens
 	h.mu.Unlock()
 
 	switch {
@@ -105,7 +128,7 @@ func (l *Link) look() {
 		l.fail(errSilent)
 	case stuck:
 		l.fail(fmt.Errorf("wire: the peer took no byte for %v", l.config.WriteTimeout))
-	default:
+	case !pinged:
 		l.sendSign(kindPing, uint64(l.now()))
 	}
 }
@@ -113,26 +136,35 @@ func (l *Link) look() {
 // sendSign sends a ping or a pong where it is of use: a peer that has a buffer full of bytes to read will answer those.
 func (l *Link) sendSign(k kind, stamp uint64) {
 	load := l.config.Load()
-	var body [pingSize]byte
+	body := make([]byte, pingSize, pingSize+tripSize)
 	binary.LittleEndian.PutUint64(body[:], stamp)
 	binary.LittleEndian.PutUint32(body[8:], math.Float32bits(load.CPU))
 	binary.LittleEndian.PutUint32(body[12:], load.Calls)
 	binary.LittleEndian.PutUint32(body[16:], load.Waiting)
+	if trip := l.rtt.Load(); k == kindPing && trip > 0 {
+		body = binary.LittleEndian.AppendUint64(body, uint64(trip))
+	}
 	l.mu.Lock()
 	if l.closed || l.leaving.closing || len(l.pending) > highWater {
 		l.mu.Unlock()
 		return
 	}
-	l.append(0, k, 0, body[:])
+	l.append(0, k, 0, body)
 	l.unlockAndWrite(writeInBackground)
 }
 
 func (r *reader) ping(body []byte) error {
 	stamp, err := r.sign(body)
-	if err == nil {
-		r.link.sendSign(kindPong, stamp)
+	if err != nil {
+		return err
 	}
-	return err
+	if l := r.link; !l.peer.Dialled && len(body) >= pingSize+tripSize {
+		trip := binary.LittleEndian.Uint64(body[pingSize:])
+		l.rtt.Store(int64(max(1, min(trip, uint64(l.config.SilenceLimit)))))
+		l.pinged.Store(true)
+	}
+	r.link.sendSign(kindPong, stamp)
+	return nil
 }
 
 func (r *reader) pong(body []byte) error {

@@ -24,7 +24,7 @@ const (
 	fewestQuiet  = 3  // glances until a peer is suspected, 150 ms
 	usualTrips   = 8  // round trips until it is, where these are longer
 	longestPause = 10
-	signsOnly    = 4 * (headerSize + pingSize) // more bytes than the pings and pongs of an interval
+	signsOnly    = 4 * (headerSize + pingSize + tripSize) // more bytes than the pings and pongs of an interval
 )
 
 // Suspected reports whether the peer has answered nothing, not even a ping, for much longer than it usually takes: it stands still, is
