@@ -59,6 +59,9 @@ type Handler[S any] interface {
 
 // Define makes a behaviour. The name is for logs and for starting processes on other nodes: letters, digits, and . - _ /.
 // init may be nil. Two handlers for one type of messages, or of calls, are a mistake in the program: Define panics.
+//
+// The variable of a behaviour whose callbacks start processes of the same one is set in a func init: Go refuses a variable whose value
+// refers to itself.
 func Define[S, A any](name string, init func(*S, *Process, A) error, handlers ...Handler[S]) *Behavior[S, A] {
 	b := &Behavior[S, A]{d: definition{name: name}, init: init}
 	for _, h := range handlers {

@@ -158,3 +158,25 @@ func (n *channels) pass(count int, handle handler) (func(int, Message) error, er
 	}
 	return func(to int, m Message) error { all[to] <- m; return nil }, nil
 }
+
+// tree is a goroutine of a tree. Each that is no leaf makes the channel that those below tell it by.
+func tree(g gathering, above chan<- Message) {
+	if !g.leaf() {
+		told := make(chan Message, branching)
+		for i := range branching {
+			go tree(g.below(i), told)
+		}
+		for !g.take(<-told) {
+		}
+	}
+	if g.done != nil {
+		g.done(g.total().Sequence)
+		return
+	}
+	above <- g.total()
+}
+
+func (n *channels) skynet(first gathering) error {
+	go tree(first, nil)
+	return nil
+}

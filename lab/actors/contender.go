@@ -79,6 +79,10 @@ type node interface {
 	// processes; one goroutine at a time calls it.
 	pass(n int, handle handler) (tell func(to int, m Message) error, err error)
 
+	// skynet starts the first process of a tree, with the state that it is given. Each process is started by the one above it, which then sends it
+	// beginning, and tells its total to that one; the first one gives it to done.
+	skynet(first gathering) error
+
 	// idle starts n processes that wait for messages. Each one calls started.add when it runs for the first time.
 	idle(n int, started *tally) error
 

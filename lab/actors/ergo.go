@@ -291,3 +291,53 @@ func (n ergoNode) pass(count int, handle handler) (func(int, Message) error, err
 	}
 	return func(to int, m Message) error { return n.Node.Send(all[to], m) }, nil
 }
+
+// ergoTree is a process of a tree.
+type ergoTree struct {
+	act.Actor
+	gathering
+}
+
+func newErgoTree(g gathering) gen.ProcessFactory {
+	return func() gen.ProcessBehavior { return &ergoTree{gathering: g} }
+}
+
+func (t *ergoTree) HandleMessage(_ gen.PID, message any) error {
+	switch m := message.(type) {
+	case beginning:
+		if t.leaf() {
+			return t.tell()
+		}
+		for i := range branching {
+			child, err := t.Spawn(newErgoTree(t.below(i)), gen.ProcessOptions{})
+			if err == nil {
+				err = t.SendPID(child, beginning{})
+			}
+			if err != nil {
+				t.fail(err)
+			}
+		}
+	case Message:
+		if t.take(m) {
+			return t.tell()
+		}
+	}
+	return nil
+}
+
+func (t *ergoTree) tell() error {
+	if t.done != nil {
+		t.done(t.total().Sequence)
+	} else if err := t.SendPID(t.Parent(), t.total()); err != nil {
+		t.fail(err)
+	}
+	return gen.TerminateReasonNormal
+}
+
+func (n ergoNode) skynet(first gathering) error {
+	root, err := n.Spawn(newErgoTree(first), gen.ProcessOptions{})
+	if err != nil {
+		return err
+	}
+	return n.Node.Send(root, beginning{})
+}

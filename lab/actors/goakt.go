@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -204,3 +205,6 @@ func (n *goakt) pass(count int, handle handler) (func(int, Message) error, error
 	}
 	return func(to int, m Message) error { return actor.Tell(context.Background(), all[to], m) }, nil
 }
+
+// skynet is not measured: of actors that start others with PID.SpawnChild at the same moment, some got "request timed out", with 111 in all.
+func (n *goakt) skynet(gathering) error { return errors.New("actors that start others time out") }

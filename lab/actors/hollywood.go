@@ -189,3 +189,36 @@ func (n *hollywood) pass(count int, handle handler) (func(int, Message) error, e
 	}
 	return func(to int, m Message) error { n.Send(all[to], m); return nil }, nil
 }
+
+// tree is an actor of a tree.
+func (n *hollywood) tree(g gathering) func(*actor.Context) {
+	tell := func(c *actor.Context) {
+		if g.done != nil {
+			g.done(g.total().Sequence)
+		} else {
+			c.Send(c.Parent(), g.total())
+		}
+		n.Poison(c.PID())
+	}
+	return func(c *actor.Context) {
+		switch m := c.Message().(type) {
+		case beginning:
+			if g.leaf() {
+				tell(c)
+				return
+			}
+			for i := range branching {
+				c.Send(c.SpawnChildFunc(n.tree(g.below(i)), "tree", append(n.options, actor.WithID(strconv.Itoa(i)))...), beginning{})
+			}
+		case Message:
+			if g.take(m) {
+				tell(c)
+			}
+		}
+	}
+}
+
+func (n *hollywood) skynet(first gathering) error {
+	n.Send(n.SpawnFunc(n.tree(first), "tree", n.options...), beginning{})
+	return nil
+}

@@ -20,6 +20,7 @@ const (
 	remoteNN      = "remote-n-n"
 	localCall     = "local-call"
 	remoteCall    = "remote-call"
+	skynet        = "skynet"
 	memory        = "memory"
 	publish       = "publish"
 	remotePublish = "remote-publish"
@@ -68,6 +69,8 @@ func jobOf(n node, o child.Order, found *problems) (child.Job, error) {
 			return child.Job{}, n.answer(answerName)
 		}
 		return callsTo(n, place{o.Peer, answerName}, o.Callers, 1), nil
+	case skynet:
+		return skynetHere(n, o, found), nil
 	case memory:
 		return startMany(n, o.Size), nil
 	case publish:

@@ -178,3 +178,36 @@ func (n *protoactor) pass(count int, handle handler) (func(int, Message) error, 
 	}
 	return func(to int, m Message) error { n.Root.Send(all[to], m); return nil }, nil
 }
+
+// protoactorTree makes an actor of a tree.
+func protoactorTree(g gathering) *actor.Props {
+	tell := func(c actor.Context) {
+		if g.done != nil {
+			g.done(g.total().Sequence)
+		} else {
+			c.Send(c.Parent(), g.total())
+		}
+		c.Stop(c.Self())
+	}
+	return actor.PropsFromFunc(func(c actor.Context) {
+		switch m := c.Message().(type) {
+		case beginning:
+			if g.leaf() {
+				tell(c)
+				return
+			}
+			for i := range branching {
+				c.Send(c.Spawn(protoactorTree(g.below(i))), beginning{})
+			}
+		case Message:
+			if g.take(m) {
+				tell(c)
+			}
+		}
+	})
+}
+
+func (n *protoactor) skynet(first gathering) error {
+	n.Root.Send(n.Root.Spawn(protoactorTree(first)), beginning{})
+	return nil
+}

@@ -234,3 +234,55 @@ func (n *sabirNode) pass(count int, handle handler) (func(int, Message) error, e
 	}
 	return func(to int, m Message) error { return actor.Send(n.system, all[to], m) }, nil
 }
+
+// sabirTree is a process of a tree.
+type sabirTree struct{ gathering }
+
+func (s *sabirTree) Init(_ *actor.Process, from gathering) error { s.gathering = from; return nil }
+
+func (s *sabirTree) Begin(p *actor.Process, _ beginning) error {
+	if s.leaf() {
+		return s.tell(p)
+	}
+	for i := range branching {
+		child, err := actor.Spawn(p, trees, s.below(i))
+		if err == nil {
+			err = actor.Send(p, child, beginning{})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *sabirTree) Take(p *actor.Process, m Message) error {
+	if !s.take(m) {
+		return nil
+	}
+	return s.tell(p)
+}
+
+func (s *sabirTree) tell(p *actor.Process) error {
+	if s.done != nil {
+		s.done(s.total().Sequence)
+	} else if err := actor.Send(p, p.Parent(), s.total()); err != nil {
+		s.fail(err)
+	}
+	return actor.ErrNormal
+}
+
+// trees is set by init, as a process of the behavior starts others of it.
+var trees *actor.Behavior[sabirTree, gathering]
+
+func init() {
+	trees = actor.Define("tree", (*sabirTree).Init, actor.OnMessage((*sabirTree).Begin), actor.OnMessage((*sabirTree).Take))
+}
+
+func (n *sabirNode) skynet(first gathering) error {
+	root, err := actor.Spawn(n.system, trees, first)
+	if err != nil {
+		return err
+	}
+	return actor.Send(n.system, root, beginning{})
+}

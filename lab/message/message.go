@@ -7,7 +7,7 @@ package message
 // The generators and their versions: protoc 3.21.12, protoc-gen-go v1.36.12, protoc-gen-go-grpc v1.6.2,
 // protoc-gen-go-drpc v1.0.0.
 //
-//go:generate protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative --go-drpc_out=. --go-drpc_opt=paths=source_relative message.proto
+//go:generate protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative --go-drpc_out=. --go-drpc_opt=paths=source_relative --go-vtproto_out=. --go-vtproto_opt=paths=source_relative,features=marshal+unmarshal+size message.proto
 
 // What the message holds.
 const (

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/lesismal/arpc"
+	"github.com/lesismal/arpc/codec"
 	arpclog "github.com/lesismal/arpc/log"
 	"google.golang.org/protobuf/proto"
 
@@ -15,18 +16,19 @@ import (
 
 func arpcContenders() []work.Contender {
 	return []work.Contender{
-		arpcWith("arpc", 1, false, false),
-		arpcWith("arpc, 10 conns", 10, false, false),
-		arpcWith("arpc, async", 1, true, false),
-		arpcWith("arpc, TLS", 1, false, true),
-		arpcWith("arpc, TLS, 10 conns", 10, false, true),
+		arpcWith("arpc", 1, googleProto{}, false, false),
+		arpcWith("arpc, 10 conns", 10, googleProto{}, false, false),
+		arpcWith("arpc, 10 conns, vtprotobuf", 10, vtprotobuf{}, false, false),
+		arpcWith("arpc, async", 1, googleProto{}, true, false),
+		arpcWith("arpc, TLS", 1, googleProto{}, false, true),
+		arpcWith("arpc, TLS, 10 conns", 10, googleProto{}, false, true),
 	}
 }
 
 var quietARPC = sync.OnceFunc(func() { arpclog.SetLevel(arpclog.LevelNone) })
 
 // arpcWith spreads the callers over connections. The message pool is on, as in arpc's own benchmark.
-func arpcWith(name string, connections int, async, secure bool) work.Contender {
+func arpcWith(name string, connections int, in codec.Codec, async, secure bool) work.Contender {
 	return work.Contender{
 		Name: name,
 		Serve: func(address string) (func(), error) {
@@ -39,7 +41,7 @@ func arpcWith(name string, connections int, async, secure bool) work.Contender {
 				listener = tls.NewListener(listener, bothEnds())
 			}
 			server := arpc.NewServer()
-			server.Codec = arpcProto{}
+			server.Codec = in
 			server.Handler.EnablePool(true)
 			server.Handler.Handle("say", func(c *arpc.Context) {
 				var in message.Proto
@@ -76,7 +78,7 @@ func arpcWith(name string, connections int, async, secure bool) work.Contender {
 				if err != nil {
 					return nil, err
 				}
-				c.Codec = arpcProto{}
+				c.Codec = in
 				clients[i] = c
 			}
 			return &work.Client{
@@ -104,8 +106,10 @@ func arpcWith(name string, connections int, async, secure bool) work.Contender {
 	}
 }
 
-// arpcProto is google protobuf as arpc's codec.
-type arpcProto struct{}
+// googleProto is google protobuf as a codec of arpc.
+type googleProto struct{}
 
-func (arpcProto) Marshal(v any) ([]byte, error)      { return proto.Marshal(v.(proto.Message)) }
-func (arpcProto) Unmarshal(data []byte, v any) error { return proto.Unmarshal(data, v.(proto.Message)) }
+func (googleProto) Marshal(v any) ([]byte, error) { return proto.Marshal(v.(proto.Message)) }
+func (googleProto) Unmarshal(data []byte, v any) error {
+	return proto.Unmarshal(data, v.(proto.Message))
+}

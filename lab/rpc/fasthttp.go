@@ -5,24 +5,30 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/lesismal/arpc/codec"
 	"github.com/valyala/fasthttp"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/sabir-go/sabir/lab/message"
 	"github.com/sabir-go/sabir/lab/rpc/work"
 )
 
 // fastHTTP posts the message, with a connection for each caller.
-func fastHTTP() work.Contender {
+func fastHTTP(name string, in codec.Codec) work.Contender {
 	return work.Contender{
-		Name: "fasthttp",
+		Name: name,
 		Serve: func(address string) (func(), error) {
 			listener, err := net.Listen("tcp", address)
 			if err != nil {
 				return nil, err
 			}
 			server := &fasthttp.Server{Handler: func(r *fasthttp.RequestCtx) {
-				reply, err := work.AnswerProto(r.PostBody())
+				message := new(message.Proto)
+				err := in.Unmarshal(r.PostBody(), message)
+				message.Answer()
+				var reply []byte
+				if err == nil {
+					reply, err = in.Marshal(message)
+				}
 				if err != nil {
 					r.Error(err.Error(), http.StatusBadRequest)
 					return
@@ -35,14 +41,14 @@ func fastHTTP() work.Contender {
 		Dial: func(address string, callers int) (*work.Client, error) {
 			c := &fasthttp.Client{MaxConnsPerHost: callers}
 			return &work.Client{Close: c.CloseIdleConnections, Say: work.ProtoSay(func(request *message.Proto) (*message.Proto, error) {
-				return fastPost(c, "http://"+address, request)
+				return fastPost(c, in, "http://"+address, request)
 			})}, nil
 		},
 	}
 }
 
-func fastPost(c *fasthttp.Client, url string, request *message.Proto) (*message.Proto, error) {
-	data, err := proto.Marshal(request)
+func fastPost(c *fasthttp.Client, in codec.Codec, url string, request *message.Proto) (*message.Proto, error) {
+	data, err := in.Marshal(request)
 	if err != nil {
 		return nil, err
 	}
@@ -59,5 +65,5 @@ func fastPost(c *fasthttp.Client, url string, request *message.Proto) (*message.
 		return nil, fmt.Errorf("status %d", answer.StatusCode())
 	}
 	reply := new(message.Proto)
-	return reply, proto.Unmarshal(answer.Body(), reply)
+	return reply, in.Unmarshal(answer.Body(), reply)
 }

@@ -31,7 +31,7 @@ func grpcContenders() []work.Contender {
 			return memory, nil
 		}, func(string) string { return "passthrough:///memory" },
 			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return memory.DialContext(ctx) })),
-		grpcKept("grpc-go bidi, 4 conns", 4), grpcKept("grpc-go bidi, 1 conn", 1),
+		grpcKept("grpc-go bidi, 4 conns", 4, grpcProto), grpcKept("grpc-go bidi, 4 conns, vtprotobuf", 4, grpcVT{}), grpcKept("grpc-go bidi, 1 conn", 1, grpcProto),
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // registers its codec
 	"google.golang.org/grpc/mem"
 
 	"github.com/sabir-go/sabir/lab/message"
@@ -39,8 +41,11 @@ func openGRPCStream(conn *grpc.ClientConn, options ...grpc.CallOption) (grpc.Cli
 	return conn.NewStream(context.Background(), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, grpcBidi, options...)
 }
 
+// grpcProto is grpc-go's own codec.
+var grpcProto = encoding.GetCodecV2("proto")
+
 // grpcKept keeps a bidirectional stream open for each caller.
-func grpcKept(name string, conns int) work.Contender {
+func grpcKept(name string, conns int, in encoding.CodecV2) work.Contender {
 	return work.Contender{
 		Name: name,
 		Serve: func(address string) (func(), error) {
@@ -55,7 +60,7 @@ func grpcKept(name string, conns int) work.Contender {
 						return err
 					}
 				}
-			})
+			}, grpc.ForceServerCodecV2(in))
 		},
 		Dial: func(address string, callers int) (*work.Client, error) {
 			open := make([]*grpc.ClientConn, 0, conns)
@@ -75,7 +80,7 @@ func grpcKept(name string, conns int) work.Contender {
 			kept := make([]grpc.ClientStream, callers)
 			for i := range kept {
 				var err error
-				if kept[i], err = openGRPCStream(open[i%conns]); err != nil {
+				if kept[i], err = openGRPCStream(open[i%conns], grpc.ForceCodecV2(in)); err != nil {
 					stop()
 					return nil, err
 				}

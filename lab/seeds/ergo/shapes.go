@@ -76,3 +76,21 @@ func workingTable() bench.Table {
 		}, sabir, ergoRow, hollywood, protoactor, goakt, channels)),
 	}
 }
+
+// treeTable is the skynet benchmark.
+func treeTable(a amounts) bench.Table {
+	open := func(o child.Order) bench.Runner { o.Work = "skynet"; return oneNode(o) }
+	return bench.Table{
+		Name: "skynet", Title: "A tree of a million processes",
+		About: "The benchmark *skynet*: a process starts ten others, each of these ten more, down to a million leaves (quick runs 10,000). Each leaf tells its number to the " +
+			"process that started it, which adds up what ten have told and tells the sum to its own, and all end. 1,111,111 processes are started in all, each with a message to begin " +
+			"and one to tell; the time goes until the first one has the sum, which is checked. Each measurement starts anew.\n\n" +
+			"goakt 4.2.1 is not here: of its actors that start others at the same moment some time out.",
+		Columns: []bench.Column{
+			{Key: "rate", Title: "processes/s", Unit: bench.PerSecond},
+			{Key: "cpu", Title: "CPU per process", Unit: bench.Duration, Less: true},
+			{Key: "memory", Title: "peak memory", Unit: bench.Bytes, Less: true},
+		},
+		Rows: manyRows(a, "", open, whole(sabir, ergoRow, smallHollywood.contender, protoactor, contender{name: "channels", program: "channels", limit: true, settings: "a goroutine each, and a channel of 10 where it starts others"})),
+	}
+}

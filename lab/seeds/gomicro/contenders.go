@@ -99,7 +99,11 @@ func peers() []Contender {
 	const grpc, arpc, kitex, rpcx, nats = "google.golang.org/grpc", "github.com/lesismal/arpc", "github.com/cloudwego/kitex",
 		"github.com/smallnest/rpcx", "github.com/nats-io/nats.go"
 	const protobuf = "google protobuf, "
+	const generated = "vtprotobuf's generated code, "
 	all := []Contender{
+		{Name: "arpc, 10 conns, vtprotobuf", Network: "tcp", Module: arpc, Settings: generated + "10 connections, handlers on the goroutine that reads (its default)"},
+		{Name: "grpc-go bidi, 4 conns, vtprotobuf", Network: "tcp", Module: grpc, Settings: generated + "4 connections, a stream that stays open for each caller"},
+		{Name: "fasthttp, vtprotobuf", Network: "tcp", Module: "github.com/valyala/fasthttp", Settings: generated + "a connection for each caller, a POST for each call"},
 		{Name: "grpc-go", Network: "tcp", Module: grpc, Settings: protobuf + "1 connection"},
 		{Name: "grpc-go, unix", Network: "unix", Module: grpc, Settings: protobuf + "1 connection"},
 		{Name: "grpc-go, TLS", Network: "tcp", Module: grpc, Settings: protobuf + "1 connection, TLS 1.3"},

@@ -8,7 +8,7 @@ func frameworks() bench.Table {
 		Name: "frameworks", Title: "RPC frameworks over TCP", Columns: figures(), Duration: duration,
 		About: aboutMessage + "Server and client are two processes on loopback. Limits do less than any library must: *raw TCP echo* has a connection " +
 			"for each caller and knows how many bytes come; *bare Go mux* shares one connection; both send 677 bytes both ways. Not comparable: " +
-			"net/rpc and Sabir carry a plain Go struct, *Sabir, protobuf* and all others a protobuf message; arpc and the *inline* rows of Sabir " +
+			"net/rpc and Sabir carry a plain Go struct, *Sabir, protobuf* and all others a protobuf message, those with *vtprotobuf* by code that is generated for it, where *Sabir, protobuf* has Google's, which bounds nesting and checks UTF-8; arpc and the *inline* rows of Sabir " +
 			"run handlers on the goroutine that reads, the others have a goroutine for each request; NATS has a broker between the two sides.",
 		Why: map[string]string{"1 caller": "fasthttp has a connection for each caller, and the goroutine that asks reads the answer itself, as in the raw echo. Where callers " +
 			"share a connection one goroutine reads for all and wakes the caller, on a virtual processor that has gone to sleep meanwhile: the bare mux, which does nothing else, shows what " +
@@ -38,6 +38,7 @@ func frameworkGroup(o order) group {
 		{name: "go-micro 6", missing: missingV6},
 		{name: "grpc-go, unary", contender: "grpc-go"},
 		{name: "grpc-go, bidi stream", contender: "grpc-go bidi, 4 conns"},
+		{name: "grpc-go, bidi stream, vtprotobuf", contender: "grpc-go bidi, 4 conns, vtprotobuf"},
 		{name: "connect-go, HTTP/1.1", contender: "connect-go, HTTP/1.1"},
 		{name: "connect-go, h2c", contender: "connect-go, h2c"},
 		{name: "kitex, mux", contender: "kitex, mux"},
@@ -46,11 +47,13 @@ func frameworkGroup(o order) group {
 		{name: "rpcx, 4 connections", contender: "rpcx, 4 conns async"},
 		{name: "arpc", contender: "arpc"},
 		{name: "arpc, 10 connections", contender: "arpc, 10 conns"},
+		{name: "arpc, 10 connections, vtprotobuf", contender: "arpc, 10 conns, vtprotobuf"},
 		{name: "arpc, async", contender: "arpc, async"},
 		{name: "drpc", contender: "drpc"},
 		{name: "net/rpc", contender: "net/rpc"},
 		{name: "nats.go, micro API", contender: "nats.go micro API, embedded"},
 		{name: "fasthttp", contender: "fasthttp"},
+		{name: "fasthttp, vtprotobuf", contender: "fasthttp, vtprotobuf"},
 		{name: "hslam/rpc", missing: "the module proxy serves neither its list of versions nor 0.0.1, 0.0.2 or the latest"},
 		{name: "raw TCP echo", contender: "raw TCP echo"},
 		{name: "bare Go mux", contender: "bare Go mux"},
