@@ -21,6 +21,9 @@ type Large struct {
 	Nodes   int
 	Actions int // of each node
 	Calls   int // services that each node calls
+
+	// Progress, where not nil, is told what has been measured so far: a thousand nodes take hours.
+	Progress func(format string, a ...any)
 }
 
 // Measured holds the costs of a node of a Large, as the mean over all nodes.
@@ -69,6 +72,7 @@ func (l Large) Measure(ctx context.Context) (Measured, error) {
 		return m, err
 	}
 	m.Started = time.Since(begun)
+	c.progress("all know all after %v", m.Started)
 	time.Sleep(settle) // links that were needed for the start come to rest
 	if _, failed := c.call(ctx); failed > 0 {
 		return m, fmt.Errorf("%d calls failed", failed)
@@ -79,12 +83,21 @@ func (l Large) Measure(ctx context.Context) (Measured, error) {
 	}
 	m.Links /= l.Nodes
 	m.Goroutines, m.Memory = runtime.NumGoroutine()/l.Nodes, memoryInUse()/l.Nodes
+	c.progress("%d links each, at most %d; %d goroutines, %.1f MB", m.Links, m.MostLinks, m.Goroutines, float64(m.Memory)/1e6)
 	time.Sleep(settle)
 	used, sent := processor.Seconds(), running.Load().written.Load()
 	time.Sleep(idleFor)
 	m.Processor = (processor.Seconds() - used) / idleFor.Seconds() / float64(l.Nodes)
 	m.Sent = float64(running.Load().written.Load()-sent) / idleFor.Seconds() / float64(l.Nodes)
+	c.progress("idle, each takes %.2f %% of a core and sends %.1f kB/s", 100*m.Processor, m.Sent/1e3)
 	return m, c.change(ctx, &m)
+}
+
+// progress tells what has been measured, and the time that processors have taken for it.
+func (c *large) progress(format string, a ...any) {
+	if c.Progress != nil {
+		c.Progress("after %.0f s of processor: "+format, append([]any{processor.Seconds()}, a...)...)
+	}
 }
 
 // change adds a service, and restarts a tenth of the nodes under load.
@@ -97,6 +110,7 @@ func (c *large) change(ctx context.Context, m *Measured) error {
 		return err
 	}
 	m.Known = time.Since(begun)
+	c.progress("all know of a new service after %v", m.Known)
 
 	over, called := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -104,6 +118,7 @@ func (c *large) change(ctx context.Context, m *Measured) error {
 		for {
 			calls, failed := c.call(ctx)
 			m.Calls, m.Failed = m.Calls+calls, m.Failed+failed
+			c.progress("%d calls while nodes are restarted, %d failed", m.Calls, m.Failed)
 			select {
 			case <-over:
 				return

@@ -16,7 +16,7 @@ var largest = flag.Int("nodes", 70, "how many nodes the large cluster has")
 func TestALargeClusterIsCheapAndKnowsOfChanges(t *testing.T) {
 	brokers.Slow(t)
 	bubbletest.Run(t, func(t *testing.T) {
-		m, err := simulation.Large{Nodes: *largest, Actions: 50, Calls: 10}.Measure(t.Context())
+		m, err := simulation.Large{Nodes: *largest, Actions: 50, Calls: 10, Progress: t.Logf}.Measure(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
