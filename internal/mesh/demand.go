@@ -150,13 +150,6 @@ func (m *Mesh) dialFailed(p *Peer) {
 	m.maintain(p)
 }
 
-// isAwaited reports whether a call waits for a link to the peer.
-func (m *Mesh) isAwaited(p *Peer) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return p.dialled != nil
-}
-
 // Sparse reports whether the cluster is so large that links are made on demand.
 func (m *Mesh) Sparse() bool {
 	m.mu.Lock()

@@ -119,8 +119,7 @@ func (p *Peer) Links() []*wire.Link {
 func (p *Peer) keepLinked(ctx context.Context) {
 	m := p.mesh
 	pause := minRedialPause
-	if m.config.Node > p.ID && len(p.Links()) == 0 && !m.config.ClientOnly && !m.isAwaited(p) {
-		// Both sides know of each other at about the same time; the one with the smaller name dials.
+	if m.dialsSecond(p) {
 		sleep(ctx, secondDialerDelay)
 	}
 	refusals := 0
@@ -132,6 +131,10 @@ func (p *Peer) keepLinked(ctx context.Context) {
 		err := m.dial(ctx, addr, p.ID)
 		if err == nil {
 			pause, refusals = minRedialPause, 0
+			continue
+		}
+		if errors.Is(err, errDialled) { // by this node, as it starts
+			sleep(ctx, minRedialPause)
 			continue
 		}
 		m.dialFailed(p)
@@ -147,6 +150,20 @@ func (p *Peer) keepLinked(ctx context.Context) {
 		sleep(ctx, pause/2+rand.N(pause/2))
 		pause = min(2*pause, maxRedialPause)
 	}
+}
+
+// dialsSecond reports whether the peer should dial first, so that not both make a link. A node that joins hears of all others at once, and these
+// hear of it one after the other, so of the two the one that was started later dials first; where that is not known, the one with the smaller name.
+func (m *Mesh) dialsSecond(p *Peer) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(p.Links()) > 0 || m.config.ClientOnly || p.dialled != nil {
+		return false
+	}
+	if own, other := m.info.Load().Instance, p.member.Instance; other != 0 && other != own {
+		return own < other
+	}
+	return m.config.Node > p.ID
 }
 
 const (

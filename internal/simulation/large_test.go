@@ -27,3 +27,17 @@ func TestALargeClusterIsCheapAndKnowsOfChanges(t *testing.T) {
 		}
 	})
 }
+
+func TestNodesThatStartTogetherHaveOneLinkToEachOther(t *testing.T) {
+	brokers.Slow(t)
+	bubbletest.Run(t, func(t *testing.T) {
+		const nodes = 30
+		m, err := simulation.Large{Nodes: nodes, Actions: 2, Calls: 1}.Measure(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Links != nodes-1 || m.MostLinks > nodes+1 { // it had 39, and up to 51, where a node dialled twice as it started
+			t.Errorf("a node has %d links, at most %d, with %d others", m.Links, m.MostLinks, nodes-1)
+		}
+	})
+}
