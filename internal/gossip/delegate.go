@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -34,6 +35,7 @@ type gossipDelegate struct {
 // gossipNode is a node that memberlist believes to be alive.
 type gossipNode struct {
 	member membership.Member
+	meta   []byte // that it was decoded from
 	absent absence
 }
 
@@ -77,11 +79,15 @@ func (p *gossipDelegate) LocalState(bool) []byte { return nil }
 // MergeRemoteState is not used.
 func (p *gossipDelegate) MergeRemoteState([]byte, bool) {}
 
-// NotifyAlive refuses nodes with wrong ids or metas before memberlist keeps them.
+// NotifyAlive refuses nodes with wrong ids or metas before memberlist keeps them. It is called for every node of each exchange of lists, so
+// a meta that has been decoded is not decoded again.
 func (p *gossipDelegate) NotifyAlive(n *memberlist.Node) error {
-	m, err := decodeMeta(n.Name, n.Meta)
 	p.lock.Lock()
 	defer p.lock.Unlock()
+	if known := p.known[n.Name]; known != nil && bytes.Equal(known.meta, n.Meta) {
+		return nil
+	}
+	m, err := decodeMeta(n.Name, n.Meta)
 	if bad := identity.BadID(n.Name); bad != "" {
 		err = fmt.Errorf("its id %s", bad)
 	}
@@ -121,7 +127,7 @@ func (p *gossipDelegate) NotifyJoin(n *memberlist.Node) {
 	if m, ok := p.other(n); ok {
 		p.lock.Lock()
 		defer p.lock.Unlock()
-		p.known[m.ID] = &gossipNode{member: m}
+		p.known[m.ID] = &gossipNode{member: m, meta: n.Meta}
 		p.roster.Set(m.ID, m)
 		p.rejoiner.removeFound(m.ID)
 	}
@@ -140,7 +146,7 @@ func (p *gossipDelegate) NotifyUpdate(n *memberlist.Node) {
 		if node.absent == departed && node.member.Instance == m.Instance {
 			return
 		}
-		node.member, node.absent = m, present
+		node.member, node.meta, node.absent = m, n.Meta, present
 		p.roster.Set(m.ID, m)
 	}
 }
