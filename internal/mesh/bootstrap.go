@@ -262,13 +262,14 @@ func (m *Mesh) handshake(conn net.Conn) {
 
 var errDialled = errors.New("it is being dialled already")
 
-// dial makes a link to the node at an address: the one of that name, if a name is given, which is dialled once at a time.
+// dial makes a link to the node at an address: the one of that name, if a name is given, which is dialled there once at a time.
 func (m *Mesh) dial(ctx context.Context, addr, name string) error {
 	if name != "" {
-		if _, dialled := m.dialling.LoadOrStore(name, true); dialled {
+		node := membership.Member{ID: name, Addr: addr}
+		if _, dialled := m.dialling.LoadOrStore(node, true); dialled {
 			return errDialled
 		}
-		defer m.dialling.Delete(name)
+		defer m.dialling.Delete(node)
 	}
 	conn, p, linked, err := m.connect(ctx, addr, wire.ForLink)
 	if err != nil {

@@ -58,7 +58,7 @@ type Mesh struct {
 	staticDials    map[string]context.CancelFunc // addresses of Static where no node is known
 	draining       bool
 	moved          bool                // the place is another than that of the start
-	dialling       sync.Map            // names of the nodes that are being dialled
+	dialling       sync.Map            // names and addresses of the nodes that are being dialled
 	admitted       sync.WaitGroup      // the connections between the admission of their peer and AddLink
 	ending         bool                // the links end
 	members        int                 // the other nodes that membership has, without client-only ones
