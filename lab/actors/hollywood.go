@@ -37,7 +37,10 @@ func startHollywood(s setup, inbox int) (node, error) {
 	engine.Subscribe(engine.SpawnFunc(func(c *actor.Context) {
 		switch event := c.Message().(type) {
 		case actor.DeadLetterEvent:
-			s.Fail(fmt.Errorf("a dead letter to %s", event.Target))
+			switch event.Message.(type) {
+			case Message, *Ping, beginning: // and not what an actor that ends sends to those below it, which may have ended
+				s.Fail(fmt.Errorf("a dead letter to %s", event.Target))
+			}
 		case actor.RemoteUnreachableEvent:
 			s.Fail(fmt.Errorf("%s cannot be reached", event.ListenAddr))
 		}
