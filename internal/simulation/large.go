@@ -93,7 +93,7 @@ func (l Large) Measure(ctx context.Context) (Measured, error) {
 	return m, c.change(ctx, &m)
 }
 
-// progress tells what has been measured, and the time that processors have taken for it.
+// progress reports a measurement, with the processor time used so far in front of it.
 func (c *large) progress(format string, a ...any) {
 	if c.Progress != nil {
 		c.Progress("after %.0f s of processor: "+format, append([]any{processor.Seconds()}, a...)...)

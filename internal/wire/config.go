@@ -100,7 +100,8 @@ type Config struct {
 
 	// HandshakeTimeout bounds the whole handshake. 0 is DefaultHandshakeTimeout.
 	HandshakeTimeout time.Duration
-	// PingInterval is the interval at which a link asks its peer for a sign of life and its load. 0 is DefaultPingInterval.
+	// PingInterval is the interval at which a link asks its peer for a sign of life and its load. Over a socket of the system the side that
+	// accepted asks only in intervals in which the other one did not. 0 is DefaultPingInterval.
 	PingInterval time.Duration
 	// SilenceLimit is the time that a link may go without a byte from its peer before it counts as lost. It must be longer than
 	// the peer's PingInterval, so at least longer than this node's. 0 is DefaultSilenceLimit.

@@ -41,7 +41,7 @@ func (g *gathering) take(m Message) bool {
 	return g.waiting == 0
 }
 
-// total is what the process tells.
+// total returns the message for the process above: the sum, or the number of a leaf.
 func (g *gathering) total() Message {
 	if g.leaf() {
 		return messageAt(uint64(g.first))

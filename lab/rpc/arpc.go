@@ -8,7 +8,6 @@ import (
 	"github.com/lesismal/arpc"
 	"github.com/lesismal/arpc/codec"
 	arpclog "github.com/lesismal/arpc/log"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/sabir-go/sabir/lab/message"
 	"github.com/sabir-go/sabir/lab/rpc/work"
@@ -16,12 +15,12 @@ import (
 
 func arpcContenders() []work.Contender {
 	return []work.Contender{
-		arpcWith("arpc", 1, googleProto{}, false, false),
-		arpcWith("arpc, 10 conns", 10, googleProto{}, false, false),
+		arpcWith("arpc", 1, work.GoogleProto{}, false, false),
+		arpcWith("arpc, 10 conns", 10, work.GoogleProto{}, false, false),
 		arpcWith("arpc, 10 conns, vtprotobuf", 10, vtprotobuf{}, false, false),
-		arpcWith("arpc, async", 1, googleProto{}, true, false),
-		arpcWith("arpc, TLS", 1, googleProto{}, false, true),
-		arpcWith("arpc, TLS, 10 conns", 10, googleProto{}, false, true),
+		arpcWith("arpc, async", 1, work.GoogleProto{}, true, false),
+		arpcWith("arpc, TLS", 1, work.GoogleProto{}, false, true),
+		arpcWith("arpc, TLS, 10 conns", 10, work.GoogleProto{}, false, true),
 	}
 }
 
@@ -104,12 +103,4 @@ func arpcWith(name string, connections int, in codec.Codec, async, secure bool) 
 			}, nil
 		},
 	}
-}
-
-// googleProto is google protobuf as a codec of arpc.
-type googleProto struct{}
-
-func (googleProto) Marshal(v any) ([]byte, error) { return proto.Marshal(v.(proto.Message)) }
-func (googleProto) Unmarshal(data []byte, v any) error {
-	return proto.Unmarshal(data, v.(proto.Message))
 }

@@ -22,13 +22,7 @@ func fastHTTP(name string, in codec.Codec) work.Contender {
 				return nil, err
 			}
 			server := &fasthttp.Server{Handler: func(r *fasthttp.RequestCtx) {
-				message := new(message.Proto)
-				err := in.Unmarshal(r.PostBody(), message)
-				message.Answer()
-				var reply []byte
-				if err == nil {
-					reply, err = in.Marshal(message)
-				}
+				reply, err := work.AnswerProtoIn(in, r.PostBody())
 				if err != nil {
 					r.Error(err.Error(), http.StatusBadRequest)
 					return

@@ -57,7 +57,7 @@ func serveHTTP(address string, secure *tls.Config, protocols *http.Protocols, se
 // httpContenders make a POST for each call.
 func httpContenders() []work.Contender {
 	return []work.Contender{
-		httpCall("net/http, HTTP/1.1", "http", nil, onlyHTTP1()), httpCall("net/http, h2c", "http", nil, onlyHTTP2()), fastHTTP("fasthttp", googleProto{}), fastHTTP("fasthttp, vtprotobuf", vtprotobuf{}),
+		httpCall("net/http, HTTP/1.1", "http", nil, onlyHTTP1()), httpCall("net/http, h2c", "http", nil, onlyHTTP2()), fastHTTP("fasthttp", work.GoogleProto{}), fastHTTP("fasthttp, vtprotobuf", vtprotobuf{}),
 		httpCall("net/http, HTTP/1.1 and TLS", "https", bothEnds(), overTLS(1)), httpCall("net/http, HTTP/2 and TLS", "https", bothEnds(), overTLS(2)),
 	}
 }

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"github.com/lesismal/arpc/codec"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/sabir-go/sabir/lab/message"
@@ -58,11 +59,22 @@ func ProtoPush(size int, send func(*message.ProtoBlob) error, finish func() (*me
 }
 
 // AnswerProto decodes a request, answers it as each server does, and encodes the reply.
-func AnswerProto(request []byte) ([]byte, error) {
+func AnswerProto(request []byte) ([]byte, error) { return AnswerProtoIn(GoogleProto{}, request) }
+
+// AnswerProtoIn is AnswerProto with another codec for messages of protobuf.
+func AnswerProtoIn(c codec.Codec, request []byte) ([]byte, error) {
 	var in message.Proto
-	if err := proto.Unmarshal(request, &in); err != nil {
+	if err := c.Unmarshal(request, &in); err != nil {
 		return nil, err
 	}
 	in.Answer()
-	return proto.Marshal(&in)
+	return c.Marshal(&in)
+}
+
+// GoogleProto is Google's code for protobuf as a codec of arpc.
+type GoogleProto struct{}
+
+func (GoogleProto) Marshal(v any) ([]byte, error) { return proto.Marshal(v.(proto.Message)) }
+func (GoogleProto) Unmarshal(data []byte, v any) error {
+	return proto.Unmarshal(data, v.(proto.Message))
 }
