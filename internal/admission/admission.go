@@ -40,8 +40,7 @@ const (
 	longestWait, shortestWait = 5 * time.Second, readEvery
 	// hurried is the share of the requests whose deadlines bound the wait of all, and adapts is how far one request moves that bound.
 	hurried, adapts = 0.1, 0.1
-	// readEvery is the time after which a processor is made free for a moment: Go looks for what came over the network when a
-	// processor has nothing to run, and else every 10 ms only.
+	// readEvery is the time after which the network is looked at, see network, and readPause the sleep where that cannot be had.
 	readEvery = 4 * time.Millisecond
 	readPause = 20 * time.Microsecond
 )
@@ -63,7 +62,9 @@ type Control struct {
 	processors int64
 	epoch      time.Time
 	lag        func() time.Duration // simulations have their own,
-	ready      func() int64         // and of this
+	ready      func() int64         // and of this,
+	read       func(begins bool)    // and of this: it has the network looked at
+	network    network
 
 	limit   atomic.Int64
 	running atomic.Int64
@@ -81,7 +82,7 @@ type Control struct {
 	lagging atomic.Bool  // goroutines that are ready to run wait for long
 	yielded atomic.Int64 // when that was last measured, in the control's time
 
-	pausing  atomic.Int64
+	pausing  atomic.Int64 // goroutines that have the network looked at
 	paused   atomic.Int64 // when, in the control's time
 	watching atomic.Bool  // the timer is set
 
@@ -98,6 +99,7 @@ func New() *Control {
 	c := &Control{processors: int64(runtime.GOMAXPROCS(0)), epoch: time.Now(), lag: lag, ready: runnable}
 	c.limit.Store(c.firstLimit())
 	c.bound.Store(int64(longestWait))
+	c.read = c.network.look
 	c.entrants.New = newEntrant
 	return c
 }
@@ -121,6 +123,7 @@ func (c *Control) Close() {
 	c.mu.Unlock()
 	c.limit.Store(math.MaxInt64)
 	c.grant()
+	c.network.close()
 }
 
 // Ask takes a place to run and reports whether there was one. Where there was none the ticket waits, and Granted is called with the
@@ -277,7 +280,7 @@ func (c *Control) Yield() {
 	}
 }
 
-// Pause frees a processor for a moment if none was for long, so that requests, pings and cancellations are read although all
+// Pause has the network looked at if that was not done for long, so that requests, pings and cancellations are read although all
 // processors are busy. It is for goroutines between two requests, while others wait.
 func (c *Control) Pause() {
 	if c == nil {
@@ -292,12 +295,12 @@ func (c *Control) Pause() {
 		c.crowded.Store(true)
 		c.watch()
 	}
-	c.pausing.Add(1)
-	time.Sleep(readPause) // ends when all that were ready to run before had their turns, and pause too
-	for c.lag() >= congested && c.now()-now < 2*int64(readEvery) {
-		// Some go on with what they had begun. To sleep now would free nothing: requests over HTTP were read every 10 ms then.
+	if !due {
+		c.read(false)
+		return
 	}
-	time.Sleep(readPause) // so now no one is left to run
+	c.pausing.Add(1)
+	c.read(true)
 	c.pausing.Add(-1)
 }
 

@@ -38,6 +38,7 @@ func newMachine() *machine {
 		m.compute(0)
 		return time.Since(start)
 	}
+	m.control.read = func(bool) { time.Sleep(readPause) }
 	m.control.ready = func() int64 { return max(0, m.computing.Load()-1) }
 	return m
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/internal/memory"
@@ -192,6 +193,7 @@ func (c *conn) fill() bool {
 // the connection has ended.
 func (c *conn) serveRequests() bool {
 	w, s := c.work, c.server
+	var asked waiting
 	for c.skip() {
 		x := &w.x
 		w.next()
@@ -203,7 +205,7 @@ func (c *conn) serveRequests() bool {
 			c.handOver()
 			return false
 		}
-		if s.crowded() && c.waited(x) {
+		if s.crowded() && c.waited(x, &asked) {
 			return false
 		}
 		w.request = requestLine{x.Method, x.Path, x.Query, x.Host, x.ID, x.Route}
@@ -226,12 +228,28 @@ func (c *conn) serveRequests() bool {
 	return true
 }
 
-// waited notes for how long the request has waited to be read, and reports whether the client has closed its side meanwhile.
-func (c *conn) waited(x *exchange.Exchange) (gone bool) {
+// waiting is for how long what was read had waited, and when that was asked.
+type waiting struct {
+	at     time.Time
+	lasted time.Duration
+}
+
+// askAgain is the time after which the system is asked again how long requests have waited. Of pipelined ones each took a system call before.
+const askAgain = time.Millisecond
+
+// waited notes for how long the request has waited to be read, and reports whether the client has closed its side meanwhile. What was asked for a request that
+// came with this one counts.
+func (c *conn) waited(x *exchange.Exchange, asked *waiting) (gone bool) {
 	if c.watched == nil {
 		return false
 	}
+	now := time.Now()
+	if since := now.Sub(asked.at); since < askAgain {
+		x.Waited = asked.lasted + since
+		return false
+	}
 	c.watched.Control(func(fd uintptr) { x.Waited, gone = unread(fd) })
+	*asked = waiting{now, x.Waited}
 	return gone
 }
 

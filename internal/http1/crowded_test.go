@@ -38,12 +38,13 @@ func TestACrowdedServerHandlesNoRequestWhoseClientHasGone(t *testing.T) {
 			c := dial(t, addr)
 			c.send(get("/fast/first") + get("/fast/second")) // the second waits behind the first
 			<-entered
+			asked := time.Now() // before now, for the first
 			if test.goes {
 				c.Close()
 				eventually(t, "the server's side of the connection has ended", func() bool {
 					s.mu.Lock()
 					defer s.mu.Unlock()
-					return s.conns[0].waited(&exchange.Exchange{})
+					return s.conns[0].waited(&exchange.Exchange{}, &waiting{}) && time.Since(asked) > askAgain
 				})
 			}
 			leave <- struct{}{}
@@ -73,7 +74,7 @@ func TestAServerKnowsForHowLongARequestHasWaitedUnread(t *testing.T) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		var x exchange.Exchange
-		return !s.conns[0].waited(&x) && x.Waited >= 20*time.Millisecond
+		return !s.conns[0].waited(&x, &waiting{}) && x.Waited >= 20*time.Millisecond
 	})
 	close(leave)
 	c.read()
