@@ -22,25 +22,27 @@ type Pool[T Task] struct {
 	mu    sync.Mutex
 	first *worker[T] // of the idle
 	count int
+	ends  int  // how often End was called
 	ended bool // none is kept
 }
 
 type worker[T Task] struct {
 	tasks chan T
+	ends  int        // of the pool, when it began
 	next  *worker[T] // among the idle
 }
 
 // Run has a goroutine run the task, and does not wait for it. There is always one: a task that waits holds up no other.
 func (p *Pool[T]) Run(task T) {
 	p.mu.Lock()
-	w := p.first
+	w, ends := p.first, p.ends
 	if w != nil {
 		p.first = w.next
 		p.count--
 	}
 	p.mu.Unlock()
 	if w == nil {
-		w = &worker[T]{tasks: make(chan T, 1)}
+		w = &worker[T]{tasks: make(chan T, 1), ends: ends}
 		go p.work(w)
 	}
 	w.tasks <- task
@@ -59,7 +61,7 @@ func (p *Pool[T]) work(w *worker[T]) {
 func (p *Pool[T]) park(w *worker[T]) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ended || p.count >= Most {
+	if p.ended || w.ends != p.ends || p.count >= Most {
 		return false
 	}
 	w.next, p.first = p.first, w
@@ -79,6 +81,7 @@ func (p *Pool[T]) End() {
 	p.mu.Lock()
 	first := p.first
 	p.first, p.count, p.ended = nil, 0, true
+	p.ends++
 	p.mu.Unlock()
 	for w := first; w != nil; {
 		next := w.next
@@ -87,7 +90,8 @@ func (p *Pool[T]) End() {
 	}
 }
 
-// Resume has goroutines kept again after End.
+// Resume has goroutines kept again after End, but for those that have run since before it: a test in a bubble of testing/synctest must not get one of the
+// test before.
 func (p *Pool[T]) Resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -77,6 +77,21 @@ func TestAfterItsEndAPoolRunsTasksAndKeepsNoGoroutineUntilItIsResumed(t *testing
 	p.End()
 }
 
+func TestAGoroutineThatRanAtTheEndIsNotKeptAfterAResume(t *testing.T) {
+	var p workers.Pool[task]
+	none := goleak.IgnoreCurrent()
+	begun, gate := make(chan bool), make(chan bool)
+	p.Run(func() { close(begun); <-gate })
+	<-begun
+	p.End()
+	p.Resume()
+	close(gate)
+	goleak.VerifyNone(t, none)
+	if p.Idle() != 0 {
+		t.Errorf("%d goroutines are kept", p.Idle())
+	}
+}
+
 func BenchmarkRun(b *testing.B) {
 	var p workers.Pool[task]
 	defer p.End()
