@@ -257,6 +257,13 @@ func Connections(n int) Option {
 	return once("Connections", option.Caller(), func(c *joining.Config) { c.Connections = min(max(n, 1), 64) })
 }
 
+// CallersRead has a caller that is alone on a link read its answer from the connection by itself. A call then waits for one goroutine less to be woken, which is
+// most of what it takes where processors are idle and one caller makes calls one after the other; with several callers on a link nothing changes. In return, the end of
+// such a call by its context or its time limit may come 2 ms late, and so may what the other node sends by itself just after an answer.
+func CallersRead() Option {
+	return once("CallersRead", option.Caller(), func(c *joining.Config) { c.CallersRead = true })
+}
+
 // FullMesh sets up to how many nodes of the cluster each keeps a link to each other node. Default: 128. In a larger cluster a node has links
 // to eight others or so, which tell it what all nodes offer, and to those that it has called within half a minute: the first call to a node
 // makes a link. All nodes should be given the same number. Nodes keep all links whatever it says where they find each other by [Members] or

@@ -32,7 +32,8 @@ type Config struct {
 	PacketSize    int
 	Zone          string
 	Labels        map[string]string
-	Connections   int           // to each other node
+	Connections   int // to each other node
+	CallersRead   bool
 	FullMesh      int           // up to how many nodes each has a link to each other; 0 for the default
 	IdleTime      time.Duration // for which a link is kept that is needed no more; 0 for the default. No option sets it: it is for simulations
 	ClientOnly    bool

@@ -137,7 +137,7 @@ const defaultNodeCalls = 64 << 10
 
 // wire is the configuration of the node's links.
 func (c *Config) wire(info []byte) wire.Config {
-	config := wire.Config{Node: c.Node, Cluster: c.Cluster, NodeInfo: info, Compression: wire.Compression(c.Compression), CompressAbove: c.CompressAbove, Log: c.Log, Admission: c.Admission, Keys: c.Keys, NodeKey: c.NodeKey, NodeKeys: c.NodeKeys, Plain: c.Plain}
+	config := wire.Config{Node: c.Node, Cluster: c.Cluster, NodeInfo: info, Compression: wire.Compression(c.Compression), CompressAbove: c.CompressAbove, Log: c.Log, Admission: c.Admission, Keys: c.Keys, NodeKey: c.NodeKey, NodeKeys: c.NodeKeys, Plain: c.Plain, CallersRead: c.CallersRead}
 	calls := c.Limits.Node
 	if calls == 0 {
 		calls = defaultNodeCalls

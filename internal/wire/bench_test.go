@@ -410,3 +410,26 @@ func BenchmarkSealed(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkOneCaller is a caller by itself, with and without Config.CallersRead.
+func BenchmarkOneCaller(b *testing.B) {
+	for _, mode := range []string{"inline", "workers"} {
+		for _, read := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/callersRead=%v", mode, read), func(b *testing.B) {
+				p := startProcess(b, mode, false)
+				l := New(p.dial(b), peerOfTest(Config{Node: "server"}, true), Config{Node: "client", CallersRead: read}, newNode())
+				b.Cleanup(func() { l.Close(nil); <-l.finished })
+				route, request := l.Declare(CallRoute, "say", "bytes"), make([]byte, requestSize)
+				p.measure(b, 1, func() func() {
+					return func() {
+						c := l.Call(route)
+						if err := c.Do(context.Background(), append(AppendRef(c.Buf(), 0), request...)); err != nil {
+							b.Error(err)
+						}
+						c.Free()
+					}
+				})
+			})
+		}
+	}
+}

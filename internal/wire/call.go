@@ -157,6 +157,9 @@ func (c *Call) Do(ctx context.Context, value []byte) error {
 
 // wait waits for the answer to a request that was sent.
 func (c *Call) wait(ctx context.Context) error {
+	if read := c.link.turn.read; read != nil {
+		read(c, ctx)
+	}
 	gone := ctx.Done()
 	if gone == nil {
 		<-c.done

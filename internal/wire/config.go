@@ -110,6 +110,10 @@ type Config struct {
 	// this process stands still it does not pass. 0 is DefaultWriteTimeout.
 	WriteTimeout time.Duration
 
+	// CallersRead has a caller that is alone on a link read its answer from the connection by itself, which takes less time where processors are idle. What the peer
+	// sends by itself may wait for 2 ms then, and so may the end of the call by its context or its timeout.
+	CallersRead bool
+
 	// Log takes the faults that no call of the link's owner can return as an error. nil is no log. Keys and proofs never reach it.
 	Log *slog.Logger
 

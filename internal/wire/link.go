@@ -57,6 +57,7 @@ type Link struct {
 	inbound inboundTable
 	streams streamTables
 	parts   atomic.Uint32 // ids of large posts
+	turn    readTurn
 
 	health
 	leaving
@@ -108,6 +109,9 @@ func New(conn net.Conn, peer Peer, c Config, h Handler) *Link {
 	l.writer.wake = make(chan struct{}, 1)
 	l.writer.raw = newRawWriter(l.under)
 	l.calls.limit = peer.Limits.Calls
+	if c.CallersRead {
+		l.turn.read, l.turn.back = (*Call).readAnswer, make(chan struct{}, 1)
+	}
 	l.jobs.init(l)
 	l.leaving.start()
 	if c.Memory == nil {

@@ -48,6 +48,8 @@ type reader struct {
 
 	inline      Inbound // for requests that are served on this goroutine; used again for each
 	batch       batch
+	byCaller    bool // a caller reads, see turn
+	alone       int  // how many answers came in a row, with nothing else
 	interrupted bool // a target ended the goroutine (runtime.Goexit) while it handled what was read
 }
 
@@ -77,21 +79,34 @@ func (r *reader) run() error {
 		}
 	}
 	for {
-		n, err := r.read()
-		if n > 0 {
-			r.link.in.reads.Add(1)
-			r.link.in.bytes.Add(uint64(n))
-			if wrong := r.handle(); wrong != nil {
-				return wrong
-			}
-		}
-		if err != nil {
+		if err := r.readOnce(); err != nil {
 			return err
 		}
-		if n == 0 {
-			return io.ErrNoProgress
+		if r.link.config.CallersRead && r.isAlone() {
+			if err := r.giveTurn(); err != nil {
+				return err
+			}
+			if err := r.handle(); err != nil { // what a caller left
+				return err
+			}
 		}
 	}
+}
+
+// readOnce reads what has come, and handles it.
+func (r *reader) readOnce() error {
+	n, err := r.read()
+	if n > 0 {
+		r.link.in.reads.Add(1)
+		r.link.in.bytes.Add(uint64(n))
+		if wrong := r.handle(); wrong != nil {
+			return wrong
+		}
+	}
+	if err == nil && n == 0 {
+		return io.ErrNoProgress
+	}
+	return err
 }
 
 // handle handles all that was read. If a target ends the goroutine meanwhile, the next run continues with the next frame.
@@ -152,6 +167,9 @@ func (r *reader) frames() error {
 		h, err := parseHeader(r.buf[r.start:r.end])
 		if err != nil {
 			return err
+		}
+		if r.byCaller && h.kind != kindReply && h.kind != kindError {
+			return errStopped
 		}
 		there := r.end - r.start - headerSize
 		if there < h.length {
@@ -222,6 +240,11 @@ func (r *reader) now() int64 {
 func (r *reader) finishBatch() error {
 	b, l := &r.batch, r.link
 	l.in.frames.Add(b.frames)
+	if b.frames == 1 && len(b.answers) == 1 {
+		r.alone++
+	} else if b.frames > 0 {
+		r.alone = 0
+	}
 	b.frames, b.now = 0, 0
 	var err error
 	if len(b.answers) > 0 {

@@ -44,6 +44,10 @@ func sabirContenders() []work.Contender {
 			all = append(all, sabirAt("sabir "+scheme+", inline", "hello.sayInline", over, over, nil),
 				sabirAt("sabir "+scheme+", protobuf, inline", "hello.sayProtoInline", over, over, nil))
 		}
+		if scheme == "tcp" {
+			all = append(all, sabirAt("sabir tcp, inline, callers read", "hello.sayInline", over, over, nil, cluster.CallersRead()),
+				sabirAt("sabir tcp, protobuf, inline, callers read", "hello.sayProtoInline", over, over, nil, cluster.CallersRead()))
+		}
 	}
 	for name, o := range map[string]struct {
 		scheme string

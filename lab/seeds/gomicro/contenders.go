@@ -66,6 +66,12 @@ func sabirs() []Contender {
 		if c.Name == "sabir tcp" || c.Name == "sabir unix" {
 			all = append(all, inline, pbInline)
 		}
+		if c.Name == "sabir tcp" {
+			for _, c := range []Contender{inline, pbInline} {
+				c.Name, c.Settings = c.Name+", callers read", c.Settings+", cluster.CallersRead"
+				all = append(all, c)
+			}
+		}
 	}
 	return append(all,
 		Contender{Name: "sabir nats embedded in both", Program: calls, Network: "tcp", Settings: native + ", a broker in each process", kind: ours},
