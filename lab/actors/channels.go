@@ -12,6 +12,7 @@ type channels struct {
 	requests map[string]chan channelRequest
 	all      []chan Message
 	end      chan struct{}
+	size     int // of the channels of a shape
 }
 
 type channelRequest struct {
@@ -19,8 +20,12 @@ type channelRequest struct {
 	reply   chan Message
 }
 
-func startChannels() *channels {
-	return &channels{inboxes: map[string]chan Message{}, requests: map[string]chan channelRequest{}, end: make(chan struct{})}
+func startChannels(s setup) *channels {
+	n := &channels{inboxes: map[string]chan Message{}, requests: map[string]chan channelRequest{}, end: make(chan struct{}), size: passSize}
+	if s.Work == backlogWork {
+		n.size = 2 * backlogged
+	}
+	return n
 }
 
 var errNoProcess = errors.New("no process has that name on this node")
@@ -142,7 +147,7 @@ const passSize = 1024
 func (n *channels) pass(count int, handle handler) (func(int, Message) error, error) {
 	all := make(channelOutbox, count)
 	for i := range all {
-		all[i] = make(chan Message, passSize)
+		all[i] = make(chan Message, n.size)
 	}
 	for i, inbox := range all {
 		go func() {

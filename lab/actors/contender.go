@@ -25,8 +25,8 @@ func contenders() []contender {
 		{"hollywood, inbox 16", func(s setup) (node, error) { return startHollywood(s, 16) }},
 		{"protoactor-go", startProtoactor},
 		{"goakt", startGoakt},
-		{"channels", func(setup) (node, error) { return startChannels(), nil }},
-		{"direct", func(setup) (node, error) { return &direct{channels: startChannels()}, nil }},
+		{"channels", func(s setup) (node, error) { return startChannels(s), nil }},
+		{"direct", func(s setup) (node, error) { return &direct{channels: startChannels(s)}, nil }},
 		{"TCP", startTCP},
 	}
 }

@@ -25,6 +25,7 @@ type shape struct {
 // The shapes, by the names that an order has. Order.Size is the number of messages, Order.Callers that of processes where it matters.
 var shapes = map[string]func(o child.Order) shape{
 	"from-outside":       fromOutside,
+	backlogWork:          backlog,
 	"many-to-one":        func(o child.Order) shape { return manyToOne(o.Size, 0) },
 	"many-to-one-work":   func(o child.Order) shape { return manyToOne(o.Size, rounds) },
 	"one-to-many":        oneToMany,
@@ -125,6 +126,42 @@ func fromOutside(o child.Order) shape {
 		},
 		handle: func(_ int, m Message, _ outbox) { c.add(m) },
 		await:  func() (time.Time, faults) { return awaitAll([]*counter{c}) },
+	}
+}
+
+const backlogWork = "backlog"
+
+// backlogged is the number of messages that wait at once. With as many that come meanwhile there are fewer than Sabir's mailbox holds.
+const backlogged = 30_000
+
+// backlog has a goroutine send to a process that stands still until a number of messages wait for it, again and again.
+func backlog(o child.Order) shape {
+	c := newCounter(uint64(o.Size))
+	gates := make([]chan struct{}, (o.Size+backlogged-1)/backlogged)
+	for i := range gates {
+		gates[i] = make(chan struct{})
+	}
+	return shape{
+		processes: 1, messages: int64(o.Size),
+		begin: func(tell func(int, Message) error) error {
+			for i := range uint64(o.Size) {
+				if i > 0 && i%backlogged == 0 {
+					close(gates[i/backlogged-1])
+				}
+				if err := tell(0, messageAt(i)); err != nil {
+					return err
+				}
+			}
+			close(gates[len(gates)-1])
+			return nil
+		},
+		handle: func(_ int, m Message, _ outbox) {
+			if m.Sequence%backlogged == 0 {
+				<-gates[m.Sequence/backlogged]
+			}
+			c.add(m)
+		},
+		await: func() (time.Time, faults) { return awaitAll([]*counter{c}) },
 	}
 }
 

@@ -36,7 +36,7 @@ const (
 )
 
 func startTCP(s setup) (node, error) {
-	n := &tcpNode{direct: direct{channels: startChannels()}, counters: map[string]*counter{}}
+	n := &tcpNode{direct: direct{channels: startChannels(s)}, counters: map[string]*counter{}}
 	listener, err := net.Listen("tcp", s.Address)
 	if err != nil {
 		return nil, err

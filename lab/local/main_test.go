@@ -64,10 +64,12 @@ func TestChecksFindWrongAnswers(t *testing.T) {
 		"a middleware that did not run": passing(func(int) error { return nil }, &skipping, 1),
 		"an age that should have failed": ages(true, func(_ string, age int) (int, error) { return age + 1, nil },
 			func(error) bool { return true }),
-		"another error":             ages(true, func(string, int) (int, error) { return 0, errAge }, func(error) bool { return false }),
-		"an answer of another id":   askingEach(func(Question) (Text, error) { return Text{}, nil }, nil, false),
-		"a handler that ran again":  askingEach(func(in Question) (Text, error) { return texts()[in.ID], nil }, new(int), true),
-		"an event without delivery": none.events(1, false, func(int) error { return nil }),
+		"another error":               ages(true, func(string, int) (int, error) { return 0, errAge }, func(error) bool { return false }),
+		"an answer of another id":     askingEach(func(Question) (Text, error) { return Text{}, nil }, nil, false),
+		"a handler that ran again":    askingEach(func(in Question) (Text, error) { return texts()[in.ID], nil }, new(int), true),
+		"an event without delivery":   none.events(1, false, func(int) error { return nil }),
+		"an event of another handler": new(heard).events(3, false, func(string, UserCreated) error { return nil }),
+		"an action of another number": sumsAmong(3, func(_ int, in Pair) (int, error) { return in.A, nil }),
 		"a payload that was lost": none.events(1, true, func(int) error {
 			none.take(0)
 			return nil

@@ -40,6 +40,9 @@ var plainWorks = map[string]func(child.Order) (work, error){
 	"clone without":     func(o child.Order) (work, error) { return plainFound(o, false) },
 	"clone with":        func(o child.Order) (work, error) { return plainFound(o, true) },
 	"events":            plainEvents,
+	"among actions":     plainAmongActions,
+	"among patterns":    plainAmongPatterns(false),
+	"among new names":   plainAmongPatterns(true),
 }
 
 // function is the call of most tables.

@@ -39,6 +39,9 @@ var sabirWorks = map[string]func(child.Order) (work, error){
 	"clone without":     func(o child.Order) (work, error) { return found(o, policy.Clone{}, false) },
 	"clone with":        clonedByJSON,
 	"events":            emitting,
+	"among actions":     amongActions,
+	"among patterns":    amongPatterns(false),
+	"among new names":   amongPatterns(true),
 }
 
 // adding calls an action by name.

@@ -5,7 +5,8 @@ const works = {
 	...require("./moleculer_calls"),
 	...require("./moleculer_telemetry"),
 	...require("./moleculer_cache"),
-	...require("./moleculer_events")
+	...require("./moleculer_events"),
+	...require("./moleculer_growth")
 };
 
 exports.start = async order => {

@@ -33,7 +33,7 @@ func shapeTable(a amounts) bench.Table {
 	all := []contender{sabir.with(waits), ergoRow, hollywood, protoactor, goakt, channels.with("channels of 1024")}
 	return bench.Table{
 		Name: "shapes", Title: "Messages on one node: who sends to whom",
-		About: "Ergo's report has one process send to another. Here a goroutine that is no process sends to one; a hundred processes send to one; one sends to " +
+		About: "Ergo's report has one process send to another. Here a goroutine that is no process sends to one, which in another group stands still each time until 30,000 messages wait for it; a hundred processes send to one; one sends to " +
 			"a thousand in turn; two pass one message to and fro; a thousand in a ring pass on a hundred messages; a hundred thousand (a tenth of them in quick runs) pass a " +
 			"thousand messages to each other at random. *With work* has about a microsecond of arithmetic done for each message. 3 million messages, or 1 million where a " +
 			"process wakes for each, quick runs a tenth; the time goes from before the first until the last has come. The receivers check every message and, for each sender and each " +
@@ -47,6 +47,7 @@ func shapeTable(a amounts) bench.Table {
 		},
 		Rows: cold(slices.Concat(
 			rowsOf("goroutine to process", of("from-outside", 1), all...),
+			rowsOf("goroutine to process, 30,000 waiting", of("backlog", 1), append(all[:5:5], channels.with("a channel of 60,000"))...),
 			rowsOf("100 to one", of("many-to-one", 1), all...),
 			rowsOf("100 to one, with work", of("many-to-one-work", 3), all...),
 			rowsOf("one to 1000", of("one-to-many", 1), all...),

@@ -108,5 +108,6 @@ func onewayGroups() []group {
 	return []group{
 		groupOf(order{group: "1 stream", work: streaming, callers: 1, size: size}, entries...),
 		groupOf(order{group: "10 streams", work: streaming, callers: 10, size: size}, entries...),
+		groupOf(order{group: "1000 streams", work: streaming, callers: 1000, size: size}, entries...),
 	}
 }

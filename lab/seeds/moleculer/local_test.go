@@ -26,7 +26,7 @@ func TestPeersOfNodeAnswerRight(t *testing.T) {
 		brokers.Program(t, tool, tool)
 	}
 	plan := bench.Plan{Rounds: 1, Duration: 5 * time.Millisecond, Fixed: true, Quick: true, Warm: 5 * time.Millisecond, Timeout: time.Minute}
-	for _, table := range slices.Concat(localTables(), middlewareTables(), telemetryTables(), cacheTables(), validatorTables(), eventTables()) {
+	for _, table := range slices.Concat(localTables(), middlewareTables(), telemetryTables(), cacheTables(), validatorTables(), eventTables(), growthTables()) {
 		t.Run(table.Name, func(t *testing.T) {
 			t.Parallel()
 			table.Rows = slices.DeleteFunc(table.Rows, func(r bench.Row) bool { return !slices.Contains(r.Needs, inNode) })
