@@ -82,6 +82,28 @@ func TestEmittersChooseGroupsOfMoleculer(t *testing.T) {
 	})
 }
 
+// A service whose name begins with $ has no part in calls, and its handlers have one in events.
+func TestTheListenerOfMoleculersREPLGetsEvents(t *testing.T) {
+	versions(t, func(t *testing.T, a *place, js *peer) {
+		n := a.node("go", nil)
+		if err := n.WaitFor(t.Context(), "listener"); err != nil {
+			t.Fatal(err)
+		}
+		if err := sabir.Emit(t.Context(), n, "seen.there", 7); err != nil {
+			t.Fatal(err)
+		}
+		if line := js.event(); !strings.Contains(line, `"listener of the REPL seen.there"`) || !strings.Contains(line, `"params":7`) {
+			t.Errorf("it got %s", line)
+		}
+		if err := sabir.Broadcast(t.Context(), n, "seen.here", 8); err != nil {
+			t.Fatal(err)
+		}
+		if line := js.event(); !strings.Contains(line, `seen.here`) || !strings.Contains(line, `"params":8`) {
+			t.Errorf("it got %s", line)
+		}
+	})
+}
+
 func TestEventsBothWays(t *testing.T) {
 	versions(t, func(t *testing.T, a *place, js *peer) {
 		got := make(chan string, 100)

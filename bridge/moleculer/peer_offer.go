@@ -126,7 +126,8 @@ func (p *peer) offered() (o sabir.ForeignOffer) {
 	for i := range p.info.Services {
 		s := &p.info.Services[i]
 		full, version := s.full()
-		if names.Fault(full) != "" || strings.HasPrefix(full, "$") {
+		ofNode := strings.HasPrefix(full, "$") // its actions are for that node alone, such as $node.list
+		if names.Fault(full) != "" || ofNode && len(s.Events) == 0 {
 			continue
 		}
 		if !seen[full] {
@@ -134,7 +135,7 @@ func (p *peer) offered() (o sabir.ForeignOffer) {
 			o.Services = append(o.Services, introspect.Service{Name: full, Version: version, Description: clip(s.Description)})
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.Actions)) {
-			if a := s.Actions[name]; names.Fault(name) == "" && strings.HasPrefix(name, full+".") && !seen[name] {
+			if a := s.Actions[name]; !ofNode && names.Fault(name) == "" && strings.HasPrefix(name, full+".") && !seen[name] {
 				seen[name] = true
 				o.Actions = append(o.Actions, introspect.Action{Name: name, Service: full, Version: version, Description: clip(a.Description), Visibility: a.visibilityOf(), In: a.input})
 			}

@@ -88,6 +88,9 @@ broker.createService({
 	}
 });
 
+// What "listener add" of Moleculer's REPL makes.
+broker.createService({ name: "$repl-event-listener", events: { "seen.*": ctx => say({ event: "listener of the REPL " + ctx.eventName, params: ctx.params }) } });
+
 const verbs = {
 	start: () => broker.start(),
 	wait: (...services) => broker.waitForServices(services, 20000, 20).then(() => true),
