@@ -258,8 +258,9 @@ func Connections(n int) Option {
 }
 
 // CallersRead has a caller that is alone on a link read its answer from the connection by itself. A call then waits for one goroutine less to be woken, which is
-// most of what it takes where processors are idle and one caller makes calls one after the other; with several callers on a link nothing changes. In return, the end of
-// such a call by its context or its time limit may come 2 ms late, and so may what the other node sends by itself just after an answer.
+// most of what it takes where processors are idle and one caller makes calls one after the other; with several callers on a link nothing changes. In return, the link wakes
+// once a millisecond while such calls come, the end of such a call by its context or its time limit may come 2 ms late, and so may what the other node sends by itself
+// just after an answer.
 func CallersRead() Option {
 	return once("CallersRead", option.Caller(), func(c *joining.Config) { c.CallersRead = true })
 }
