@@ -291,14 +291,14 @@ func (c *Control) Pause() {
 	if !due && c.pausing.Load() == 0 { // all of them pause together, else the processor would go to the next
 		return
 	}
-	if due && c.Queued() > 0 {
-		c.crowded.Store(true)
-		c.watch()
-	}
 	if !due {
 		c.read(false)
 		return
 	}
+	if c.Queued() > 0 {
+		c.crowded.Store(true)
+	}
+	c.watch() // which also ends what a look needs, once it is calm
 	c.pausing.Add(1)
 	c.read(true)
 	c.pausing.Add(-1)

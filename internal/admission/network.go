@@ -18,7 +18,7 @@ type network struct {
 	mu     sync.Mutex
 	round  chan struct{} // closed when the look that is under way is over; nil where none is
 	closed bool
-	from   *os.File // the pipe's ends; nil until the first look
+	from   *os.File // the pipe's ends; they are there while raw is
 	into   *os.File
 	raw    syscall.RawConn
 }
@@ -35,8 +35,9 @@ func (n *network) look(begins bool) {
 	}
 	round, raw := make(chan struct{}), n.open()
 	n.round = round
+	into := n.into
 	n.mu.Unlock()
-	if raw == nil || !n.passByte(raw) {
+	if raw == nil || !passByte(raw, into) {
 		time.Sleep(readPause)
 	}
 	n.mu.Lock()
@@ -65,13 +66,13 @@ func (n *network) open() syscall.RawConn {
 }
 
 // passByte writes a byte into the pipe, waits until the scheduler has seen it, and takes it out again.
-func (n *network) passByte(raw syscall.RawConn) (passed bool) {
+func passByte(raw syscall.RawConn, into *os.File) (passed bool) {
 	var one [1]byte
 	written := false
 	err := raw.Read(func(fd uintptr) bool {
 		if !written {
 			written = true
-			_, failed := n.into.Write(one[:])
+			_, failed := into.Write(one[:])
 			return failed != nil // else it waits
 		}
 		passed = readByte(fd, one[:])
@@ -80,11 +81,24 @@ func (n *network) passByte(raw syscall.RawConn) (passed bool) {
 	return passed && err == nil
 }
 
-// close closes the pipe. Looks sleep then.
+// rest gives the pipe's file descriptors back until the next look, unless one is under way.
+func (n *network) rest() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.round == nil {
+		n.closePipe()
+	}
+}
+
+// close closes the pipe for good. Looks sleep then.
 func (n *network) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.closed = true
+	n.closePipe()
+}
+
+func (n *network) closePipe() {
 	if n.raw != nil {
 		n.from.Close()
 		n.into.Close()

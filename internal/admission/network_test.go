@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -31,6 +32,24 @@ func TestALookThatNobodyBeganIsNotWaitedFor(t *testing.T) {
 	n.look(false)
 	if n.raw != nil || n.round != nil {
 		t.Error("a look was begun")
+	}
+}
+
+func TestAControlThatIsCalmAgainHasNoFilesOpen(t *testing.T) {
+	c := New()
+	defer c.Close()
+	open := func() bool {
+		c.network.mu.Lock()
+		defer c.network.mu.Unlock()
+		return c.network.raw != nil
+	}
+	c.paused.Store(-int64(readEvery)) // it is due
+	c.Pause()
+	if !open() {
+		t.Fatal("no look was made")
+	}
+	for open() {
+		runtime.Gosched()
 	}
 }
 

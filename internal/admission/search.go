@@ -143,6 +143,7 @@ func (c *Control) looked() {
 	if over && running <= 2*c.processors {
 		c.watching.Store(false)
 		c.crowded.Store(false)
+		c.network.rest()
 		c.limit.Store(max(c.limit.Load(), c.firstLimit()))
 		s.best, s.turn, s.try, s.down, s.up, s.careful = 0, turn{}, try{}, direction{}, direction{}, false
 		return
