@@ -8,6 +8,8 @@ import (
 	"github.com/sabir-go/sabir/lab/child"
 )
 
+const whyBounded = "A mailbox of Sabir is bounded: who sends to it counts its messages, and waits where it is full. The inbox of hollywood grows with what comes."
+
 // shapeTable compares messages on one node where Ergo's benchmark has no table: many senders, many receivers, rings and the like.
 func shapeTable(a amounts) bench.Table {
 	// A ping-pong, a ring and what is sent to others at random wake a process for each message or so, which takes longer.
@@ -40,6 +42,10 @@ func shapeTable(a amounts) bench.Table {
 			"message that is passed on, the order. Each measurement starts anew.\n\n" +
 			"Not comparable: Sabir's mailboxes and the channels hold their senders back, those of the peers are unbounded. goakt has a tenth of the hundred thousand, " +
 			"as it starts some thousands a second, and hollywood inboxes of 16 there.",
+		Why: map[string]string{
+			"goroutine to process":  whyBounded,
+			"100 to one, with work": whyBounded,
+		},
 		Columns: []bench.Column{
 			{Key: "rate", Title: "messages/s", Unit: bench.PerSecond},
 			{Key: "cpu", Title: "CPU per message", Unit: bench.Duration, Less: true},
@@ -66,6 +72,8 @@ func workingTable() bench.Table {
 		Name: "sent-while-working", Title: "A message of a process that goes on working",
 		About: "A process sends two messages to another and then computes for 20 ms before it is done. Shown is how long the second message takes until the other process has " +
 			"it: a library that hands over what one callback sends all together must not wait for the callback's end. 50 times for each measurement.",
+		Why: map[string]string{"": "What a callback sends is handed over together at its end, or by a watchdog that looks once a millisecond. The others hand over each message at once, " +
+			"which costs them more for each: see the table before."},
 		Columns: []bench.Column{
 			{Key: "delay", Title: "delay, median", Unit: bench.Duration, Less: true},
 			{Key: "delay99", Title: "p99", Unit: bench.Duration, Less: true},

@@ -41,6 +41,8 @@ const pipelinedGroup = "wrk, 10 pipelined"
 const whyAutocannon = "autocannon, one core of JavaScript, is at its end here, and no server of Go has used its core up. One that answers later answers more " +
 	"requests in one write, which costs autocannon less, so it gets more of them. With wrk, where the server is at its end, the order is another."
 
+const whyHello = "fasthttp, fiber and hertz give a handler the request as it is; Sabir makes a call of it, with its contexts, a request id, limits and 65 bytes more of headers."
+
 func updateUser() bench.Table {
 	return bench.Table{Name: "update-user", Title: "A user that is parsed, validated and answered",
 		About: "One operation is a POST of a small JSON user; the answer is that user with its date a day later, so that the date is read and " +
@@ -58,6 +60,7 @@ func hello() bench.Table {
 	return bench.Table{Name: "hello", Title: "Hello world",
 		About:   `One operation is a GET that is answered with {"hello":"world"} as JSON.` + method,
 		Columns: requestColumns, Duration: second, Quick: second, Why: map[string]string{autocannonGroup: whyAutocannon,
+			"wrk": whyHello,
 			pipelinedGroup: "Where ten requests share the reading and the writing, what is left is the server's own work. fasthttp and fiber give a handler the " +
 				"request as it is; Sabir makes a call of it, with its contexts, a request id, limits and 65 bytes more of headers, which costs half a microsecond. " +
 				"Where there is a body to read and to check, as in the table before, that is the smaller part, and the order is another."},
