@@ -18,7 +18,8 @@ const (
 	betweenChunks = 4 << 10
 )
 
-// reader is the incoming side of a link. Only its goroutine uses it, so it needs no lock. It reads all that has come at once,
+// reader is the incoming side of a link. Only the goroutine that reads uses it, its own or that of a caller (see readTurn), so it
+// needs no lock. It reads all that has come at once,
 // handles every whole frame in it, and only then wakes the callers that wait and writes the answers: one write and one
 // round of wake-ups for many frames.
 //
@@ -48,7 +49,7 @@ type reader struct {
 
 	inline      Inbound // for requests that are served on this goroutine; used again for each
 	batch       batch
-	byCaller    bool // a caller reads, see turn
+	byCaller    bool // a caller reads, see readTurn
 	alone       int  // how many answers came in a row, with nothing else
 	interrupted bool // a target ended the goroutine (runtime.Goexit) while it handled what was read
 }
