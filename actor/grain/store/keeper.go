@@ -12,7 +12,9 @@ const (
 	withoutDeadline       = 15 * time.Second // for an operation whose context has none
 	attemptLimit          = 5 * time.Second  // after it, one attempt is taken for lost and made again
 	firstPause, lastPause = 5 * time.Millisecond, 250 * time.Millisecond
-	maxUnsettled          = 65_536
+	// shortAttempt is the time below which an attempt says little: that too few replicas confirmed it, say, where they had no time to.
+	shortAttempt = 500 * time.Millisecond
+	maxUnsettled = 65_536
 )
 
 // keeper is a Store over a Backend: it sees to it that the outcome of writes is certain.
@@ -196,12 +198,14 @@ type operation struct {
 	ctx    context.Context
 	end    time.Time // when it is over, at the latest
 	next   time.Duration
-	why    error // of the attempts that failed, the most useful error
+	given  time.Duration // for the last attempt
+	why    error         // of the attempts that failed, the most useful error
 }
 
-// explain notes why an attempt failed. A timeout is the least useful reason: the last attempt's often is.
+// explain notes why an attempt failed. The last one has what is left of the time, and often fails for want of it: what an attempt before it
+// said is more useful then, and so it is where this one ended in a timeout.
 func (o *operation) explain(err error) {
-	if o.why == nil || !errors.Is(err, context.DeadlineExceeded) {
+	if o.why == nil || o.given >= shortAttempt && !errors.Is(err, context.DeadlineExceeded) {
 		o.why = err
 	}
 }
@@ -244,6 +248,7 @@ func (o *operation) attempt() (context.Context, context.CancelFunc) {
 	if o.end.Before(end) {
 		end = o.end
 	}
+	o.given = time.Until(end)
 	return context.WithDeadline(o.ctx, end)
 }
 

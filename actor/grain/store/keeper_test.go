@@ -58,6 +58,31 @@ func TestAnOperationWithoutADeadlineEndsAfterFifteenSeconds(t *testing.T) {
 	})
 }
 
+// In the last milliseconds replicas have no time to confirm, and an error that says so would hide how many had confirmed before.
+func TestTheReasonIsOfAnAttemptThatHadTime(t *testing.T) {
+	inTime, tooShort := errors.New("one replica of two"), errors.New("no replica of two")
+	answer := func(ctx context.Context) error {
+		why := inTime
+		if end, _ := ctx.Deadline(); time.Until(end) < 200*time.Millisecond {
+			why = tooShort
+		}
+		return fmt.Errorf("%w: %w", store.ErrOutcomeUnknown, why)
+	}
+	bubbletest.Run(t, func(t *testing.T) {
+		s := store.New(fake{
+			read:  func(ctx context.Context) (store.Slot, error) { return store.Slot{}, answer(ctx) },
+			write: func(ctx context.Context, _ uint64, _ store.Slot) (uint64, error) { return 0, answer(ctx) },
+		}, store.Config{})
+		for _, limit := range []time.Duration{2 * time.Second, 300 * time.Millisecond} {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			if _, err := s.Save(ctx, "k", limit.String(), nil, 7); !errors.Is(err, inTime) {
+				t.Errorf("saving within %v: got %v", limit, err)
+			}
+		}
+	})
+}
+
 func TestAttemptsOfOneWriteHaveOneTokenAndOneVersion(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		var tokens []store.Token
