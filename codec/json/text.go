@@ -2,8 +2,10 @@ package json
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // plainByte holds for each byte whether it stands for itself in a string of JSON and is ASCII.
@@ -18,28 +20,29 @@ const hex = "0123456789abcdef"
 
 // appendString writes s in quotes. It returns false where s is not valid UTF-8.
 func appendString(dst []byte, s string) ([]byte, bool) {
-	dst = append(dst, '"')
-	done := 0
-	for i := 0; i < len(s); {
-		b := s[i]
-		if plainByte[b] {
-			i++
-			continue
-		}
-		if b >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				return dst, false
-			}
-			i += size
-			continue
-		}
-		dst = append(dst, s[done:i]...)
-		dst = appendEscape(dst, b)
-		i++
-		done = i
+	text := unsafe.Slice(unsafe.StringData(s), len(s)) // only read
+	plain := plainPrefix(text)
+	if plain == len(text) { // one look at the capacity for all
+		start, end := len(dst)+1, len(dst)+1+len(text)
+		dst = slices.Grow(dst, len(text)+2)[:end+1]
+		dst[start-1] = '"'
+		copy(dst[start:end], text)
+		dst[end] = '"'
+		return dst, true
 	}
-	return append(append(dst, s[done:]...), '"'), true
+	if !utf8.Valid(text[plain:]) {
+		return dst, false
+	}
+	dst = append(append(dst, '"'), text[:plain]...)
+	for text = text[plain:]; ; {
+		n := untilSyntax(text)
+		dst = append(dst, text[:n]...)
+		if n == len(text) {
+			return append(dst, '"'), true
+		}
+		dst = appendEscape(dst, text[n])
+		text = text[n+1:]
+	}
 }
 
 func appendEscape(dst []byte, b byte) []byte {

@@ -22,7 +22,7 @@ func appendUTC(dst []byte, seconds int64, nanos int) []byte {
 	since := uint64(seconds - firstSecond)
 	day, second := since/86400, uint32(since%86400)
 	year, month, dayOfMonth := civil(uint32(day))
-	text := [len("2006-01-02T15:04:05.")]byte{4: '-', 7: '-', 10: 'T', 13: ':', 16: ':', 19: '.'}
+	text := [len("2006-01-02T15:04:05.000000000Z")]byte{4: '-', 7: '-', 10: 'T', 13: ':', 16: ':', 19: '.'}
 	put2(text[0:2], year/100)
 	put2(text[2:4], year%100)
 	put2(text[5:7], month)
@@ -33,17 +33,23 @@ func appendUTC(dst []byte, seconds int64, nanos int) []byte {
 	if nanos == 0 {
 		return append(append(dst, text[:19]...), 'Z')
 	}
-	dst = append(dst, text[:]...)
-	var digits [9]byte
-	for i, n := len(digits)-1, uint32(nanos); i >= 0; i-- {
-		digits[i] = '0' + byte(n%10)
+	digits, n := len("000000000"), uint32(nanos)
+	switch { // clocks mostly count in these
+	case n%1_000_000 == 0:
+		digits, n = 3, n/1_000_000
+	case n%1_000 == 0:
+		digits, n = 6, n/1_000
+	}
+	for ; n%10 == 0; n /= 10 {
+		digits--
+	}
+	end := 20 + digits
+	for i := end - 1; i >= 20; i-- {
+		text[i] = '0' + byte(n%10)
 		n /= 10
 	}
-	last := len(digits)
-	for digits[last-1] == '0' {
-		last--
-	}
-	return append(append(dst, digits[:last]...), 'Z')
+	text[end] = 'Z'
+	return append(dst, text[:end+1]...)
 }
 
 // put2 writes a number of two digits.
