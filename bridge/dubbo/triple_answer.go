@@ -180,6 +180,9 @@ func (c *tripleCall) serveWrapped() error {
 	}
 	defer done()
 	w, err := readWrapper(data)
+	if err != nil && c.m.protobuf { // a message, of a method that is not there
+		return notFound(c.m, c.inv, c.server.bridge)
+	}
 	if err == nil && len(w.values) > maxArguments {
 		err = fmt.Errorf("%d arguments: a method has at most %d", len(w.values), maxArguments)
 	}

@@ -39,8 +39,9 @@ type messageForm struct {
 // formOf is the form of a request; without a codec for one that is neither gRPC nor Connect's protocol.
 func formOf(r *http.Request) messageForm {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	kind = strings.ToLower(strings.TrimSpace(kind))
 	switch kind {
-	case "application/grpc", "application/grpc+proto":
+	case "application/grpc":
 		return messageForm{codec: protobuf.Codec}
 	case "application/grpc+hessian2": // Dubbo for Go names what is in the wrapper
 		return messageForm{status: true, codec: protobuf.Codec}
@@ -60,6 +61,9 @@ func formOf(r *http.Request) messageForm {
 		if r.Header.Get(headerProtocol) != "" { // else it is JSON without a protocol, which serveJSON answers
 			return messageForm{connect: true, codec: protojson.Codec}
 		}
+	}
+	if strings.HasPrefix(kind, "application/grpc+") { // "proto", or another name: Dubbo for Python says "data"
+		return messageForm{codec: protobuf.Codec}
 	}
 	if r.Method == http.MethodGet && strings.HasPrefix(r.URL.RawQuery, queryOfConnect) {
 		if r.URL.Query().Get("encoding") == "json" {

@@ -10,6 +10,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/hessian"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // open opens the stream of a request. Its context ends with the caller's time, with the caller and with the server, and by end, which must be
@@ -67,7 +68,7 @@ func (c *tripleCall) serveStream(action *sabir.Action) error {
 	received := make(chan struct{})
 	go func() {
 		defer close(received)
-		if err := c.receive(stream); err != nil {
+		if err := c.receive(stream, action.Shape == introspect.ServerStream); err != nil {
 			end(err)
 		}
 	}()
@@ -79,10 +80,10 @@ func (c *tripleCall) serveStream(action *sabir.Action) error {
 	return inMessages(err)
 }
 
-// receive passes on what the caller sends.
-func (c *tripleCall) receive(stream *sabir.Stream[[]byte, []byte]) error {
+// receive passes on what the caller sends: one value, if takesOne is true. Dubbo for Python sends an empty message behind its last.
+func (c *tripleCall) receive(stream *sabir.Stream[[]byte, []byte], takesOne bool) error {
 	held := &c.server.bridge.bodies
-	for {
+	for taken := 0; ; taken++ {
 		data, err := readMessage(c.r.Body, c.encoding(), held)
 		if err == io.EOF {
 			stream.CloseSend()
@@ -90,6 +91,9 @@ func (c *tripleCall) receive(stream *sabir.Stream[[]byte, []byte]) error {
 		}
 		if err != nil {
 			return unreadable(err)
+		}
+		if takesOne && taken > 0 && len(data) == 0 {
+			continue
 		}
 		err = stream.Send(data)
 		held.free(len(data))

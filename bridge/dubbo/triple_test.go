@@ -283,28 +283,6 @@ func TestACompressedMessageIsRead(t *testing.T) {
 	}
 }
 
-func TestProtocolBuffersTravelWithoutAWrapper(t *testing.T) {
-	address := freeAddress(t)
-	s := sabir.NewService("orders")
-	sabir.Handle(s, "add", func(_ context.Context, in struct{ A, B int64 }) (struct{ Sum int64 }, error) {
-		if in.A == 0 {
-			return struct{ Sum int64 }{}, sabir.NewError(sabir.CodeInvalidArgument, "NoA", "a is 0")
-		}
-		return struct{ Sum int64 }{in.A + in.B}, nil
-	})
-	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("tri://"+address, dubbo.Interface("com.shop.Adder", "orders", dubbo.Protobuf()))))
-	for body, want := range map[string]string{"\x08\x01\x10\x02": "\x08\x03", "\x10\x02": "status 3 a is 0", "\x08": "status 3"} {
-		answer := grpc(t, http2Client(t), address, "/com.shop.Adder/Add", nil, strings.NewReader(message(body))) // as a .proto has the method
-		got := "status " + answer.trailer.Get("Grpc-Status") + " " + answer.trailer.Get("Grpc-Message")
-		if len(answer.messages) == 1 {
-			got = string(answer.messages[0])
-		}
-		if !strings.HasPrefix(got, want) {
-			t.Errorf("%x: got %q, want %q", body, got, want)
-		}
-	}
-}
-
 func TestJSONIsAnsweredOverHTTP(t *testing.T) {
 	_, address := tripling(t)
 	for version, client := range map[string]*http.Client{"HTTP/1.1": {Transport: &http.Transport{DisableKeepAlives: true}}, "HTTP/2.0": http2Client(t)} {
