@@ -186,7 +186,7 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 		if err != nil {
 			return errors.New("data_base64 of the event is not base64")
 		}
-		e.Data = raw
+		e.setBytes(raw)
 	case data != nil && !e.isJSON() && data[0] == '"':
 		var content string
 		if err := json.Unmarshal(data, &content); err != nil {
@@ -291,7 +291,15 @@ func (e *Event) setAttributes(attributes map[string]string, data []byte) error {
 		}
 	}
 	if len(data) > 0 {
-		e.Data = data
+		e.setBytes(data)
 	}
 	return e.check()
+}
+
+// setBytes sets data whose type may be missing. It would be JSON then, but the SDK of CloudEvents for Python names no type for bytes.
+func (e *Event) setBytes(data []byte) {
+	e.Data = data
+	if e.DataType == "" && !json.Valid(data) {
+		e.DataType = "application/octet-stream"
+	}
 }

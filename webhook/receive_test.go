@@ -205,6 +205,26 @@ func TestWhatComesIsPublishedOnAChannel(t *testing.T) {
 	}
 }
 
+// The SDK for Python sends bytes so.
+func TestBytesWithoutATypeAreTaken(t *testing.T) {
+	got := make(chan webhook.Event, 1)
+	node := start(t, nil, webhook.Receive("/hooks", webhook.Receiver{Take: func(_ context.Context, e webhook.Event) error { got <- e; return nil }}))
+	for about, r := range map[string]struct {
+		body    string
+		headers []string
+	}{
+		"structured": {`{"specversion":"1.0","id":"1","source":"/s","type":"any","data_base64":"AAH+/w=="}`, []string{"Content-Type", structured}},
+		"binary":     {"\x00\x01\xfe\xff", []string{"Ce-Specversion", "1.0", "Ce-Id", "2", "Ce-Source", "/s", "Ce-Type", "any"}},
+	} {
+		if status, text := post(t, "POST", "http://"+node.HTTPAddr()+"/hooks", r.body, header(r.headers...)); status != 204 {
+			t.Fatalf("%s: %d %s", about, status, text)
+		}
+		if e := <-got; string(e.Data) != "\x00\x01\xfe\xff" || e.DataType != "application/octet-stream" {
+			t.Errorf("%s: got %+v", about, e)
+		}
+	}
+}
+
 // The sender is not told what went wrong inside, so the log is.
 func TestAnEventThatCouldNotBeTakenIsInTheLogWithItsRequest(t *testing.T) {
 	var log bytes.Buffer
