@@ -35,6 +35,30 @@ func TestWhatACallbackSendsComesThoughItGoesOnForLong(t *testing.T) {
 	})
 }
 
+// On Linux the bubble's time stands while the watchdog glances, since the clock of its glances is the system's.
+func TestWhatLongCallbacksSendIsLateOnlyOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		got := make(chan any)
+		to := spawn(t, s, hooks{any: func(_ *Process, m any) error { got <- m; return nil }})
+		from := spawn(t, s, hooks{})
+		for _, late := range []bool{true, false, false} {
+			g := newGate()
+			notify(t, s, from, long(to, g, nil))
+			<-g.entered
+			begun := time.Now()
+			for want := range 3 {
+				if m := <-got; m != want+1 {
+					t.Errorf("got %v for %d", m, want+1)
+				}
+			}
+			if waited := time.Since(begun); (waited >= watchEvery/2) != late {
+				t.Errorf("they came after %v", waited)
+			}
+			close(g.open)
+		}
+	})
+}
+
 func TestWhatInitSendsComesThoughItGoesOnForLong(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got notes

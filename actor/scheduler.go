@@ -36,9 +36,10 @@ type worker struct {
 	self      Process
 	next      atomic.Pointer[entry] // the process that this worker made ready last: it runs it next, on the same processor
 	beat      atomic.Uint32         // counts envelopes
-	seen      uint32                // beat, when the watch looked last
+	seen      uint32                // beat, when the watchdog looked last
+	glanced   uint32                // beat, at its last glance
 	turn      atomic.Uint32         // counts processes
-	last      uint32                // turn, when the watch looked last
+	last      uint32                // turn, when the watchdog looked last
 	over      atomic.Bool           // set by the watchdog: the process has used up its turn
 	wake      chan *entry           // has one place; nil ends the worker
 
@@ -254,18 +255,31 @@ func (c *scheduler) endBlocking(w *worker) {
 }
 
 // The watchdog looks every watchEvery. A callback that does not return can hold up what it has sent, and what it has woken, for
-// that long and at most twice as long.
+// that long and at most twice as long. Where one did, the watchdog also glances every glanceEvery, until none did so in glances looks: so
+// what such callbacks send is late once, and a system without them is not woken more often.
 const (
-	watchEvery = time.Millisecond
-	watchRests = 50 // idle rounds after which the watchdog ends
+	watchEvery  = time.Millisecond
+	watchRests  = 50 // idle rounds after which the watchdog ends
+	glanceEvery = 100 * time.Microsecond
+	glances     = 50
 )
 
 // watchdog keeps one long callback from holding up others. It flushes what workers have sent, hands what they have woken to
 // other workers, and ends the turn of a process if others are ready. A worker that stays in one callback no longer counts as
 // active. The watchdog ends when there has been no work for a while.
 func (c *scheduler) watchdog() {
-	for resting := 0; ; resting++ {
-		time.Sleep(watchEvery)
+	var clock ticks // runs while it glances
+	defer func() { clock.stop() }()
+	for resting, glancing := 0, 0; ; resting++ {
+		late := false
+		if glancing > 0 {
+			late = c.glance(clock)
+			if glancing--; glancing == 0 {
+				clock.stop()
+			}
+		} else {
+			time.Sleep(watchEvery)
+		}
 		c.mu.Lock()
 		if len(c.working) > 0 {
 			resting = 0
@@ -275,10 +289,9 @@ func (c *scheduler) watchdog() {
 			return
 		}
 		for _, w := range c.working {
-			if w.self.box.held.Load() {
-				c.gone.Go(w.self.box.flushFor) // which waits where the link to another node is full
-			}
 			turn, beat := w.turn.Load(), w.beat.Load()
+			late = late || beat == w.seen && w.holdsUp()
+			w.flush()
 			if turn == w.last {
 				c.takeNext(w)
 				w.over.Store(c.first != nil)
@@ -289,6 +302,42 @@ func (c *scheduler) watchdog() {
 			w.last, w.seen = turn, beat
 		}
 		c.wakeOne()
+		if late {
+			if glancing == 0 {
+				clock = startTicks(glanceEvery)
+			}
+			glancing = glances
+		}
+	}
+}
+
+// glance looks every glanceEvery, for watchEvery, after workers that stay in one callback and nothing else. It reports whether one of
+// them held something up.
+func (c *scheduler) glance(clock ticks) (late bool) {
+	for range watchEvery / glanceEvery {
+		clock.wait()
+		c.mu.Lock()
+		for _, w := range c.working {
+			beat := w.beat.Load()
+			if beat == w.glanced && w.holdsUp() {
+				late = true
+				w.flush()
+				c.takeNext(w)
+			}
+			w.glanced = beat
+		}
+		c.wakeOne()
+	}
+	return late
+}
+
+// holdsUp reports whether something waits for the end of w's callback.
+func (w *worker) holdsUp() bool { return w.self.box.held.Load() || w.next.Load() != nil }
+
+// flush pushes what w's callback has sent and holds back.
+func (w *worker) flush() {
+	if w.self.box.held.Load() {
+		w.scheduler.gone.Go(w.self.box.flushFor) // which waits where the link to another node is full
 	}
 }
 

@@ -72,8 +72,8 @@ func workingTable() bench.Table {
 		Name: "sent-while-working", Title: "A message of a process that goes on working",
 		About: "A process sends two messages to another and then computes for 20 ms before it is done. Shown is how long the second message takes until the other process has " +
 			"it: a library that hands over what one callback sends all together must not wait for the callback's end. 50 times for each measurement.",
-		Why: map[string]string{"": "What a callback sends is handed over together at its end, or by a watchdog that looks once a millisecond. The others hand over each message at once, " +
-			"which costs them more for each: see the table before."},
+		Why: map[string]string{"": "What a callback sends is handed over together at its end, or by a watchdog that looks ten times a millisecond where callbacks have lasted that long. " +
+			"The others hand over each message at once, which costs them more for each: see the table before."},
 		Columns: []bench.Column{
 			{Key: "delay", Title: "delay, median", Unit: bench.Duration, Less: true},
 			{Key: "delay99", Title: "p99", Unit: bench.Duration, Less: true},
