@@ -115,7 +115,7 @@ func (c *cli) demo(ctx context.Context, flags demoFlags) error {
 	}
 	options := []sabir.NodeOption{
 		sabir.Logger(slog.New(demoLog(line.above(c.stderr)))),
-		sabir.Use(traced, meter.Middleware()),
+		sabir.Use(traced, meter.Middleware(), rpc.Package(demoPackage)),
 		observed,
 	}
 	app, err := c.openShop(ctx, flags, options)
@@ -182,6 +182,9 @@ func (c *cli) demoHTTP(addr string) sabir.NodeOption {
 	return sabir.HTTP(addr, append(options, web.Operators(web.ThisMachine))...)
 }
 
+// demoPackage is the package of Protocol Buffers of all services of the demo, so that one .proto file has them all.
+const demoPackage = "shop.v1"
+
 // demoTelemetry collects the figures of actions and the latest traces of a node of the demo, for sabir top and the dashboard.
 func demoTelemetry() (sabir.NodeOption, sabir.Middleware, error) {
 	traces := dashboard.Traces(2000)
@@ -217,6 +220,8 @@ func (c *cli) greet(app *shop.Shop, flags demoFlags) {
 	fmt.Fprintf(c.stdout, "  an unknown one   %s call user.get id=u-1%s\n", me, to)
 	fmt.Fprintf(c.stdout, "  a REST form      curl %s/users/u-1\n", url)
 	fmt.Fprintf(c.stdout, "  a typed client   %s gen ts %s > shop.ts\n", me, url)
+	fmt.Fprintf(c.stdout, "  over gRPC        %s gen proto %s -o shop.proto\n", me, url)
+	fmt.Fprintf(c.stdout, "                   grpcurl -plaintext -d '{\"id\":\"u-1\"}' %s %s.Users/Get\n", app.HTTPAddr(), demoPackage)
 	fmt.Fprintf(c.stdout, "  an agent's tools npx @modelcontextprotocol/inspector --cli %s/mcp --transport http --method tools/list\n", url)
 	fmt.Fprintf(c.stdout, "  what goes on     %s top%s\n", me, to)
 	fmt.Fprintf(c.stdout, "  in a browser     %s/dashboard, %s/docs\n", url, url)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/examples/shop"
+	"github.com/sabir-go/sabir/rpc"
 )
 
 // member is one node of the demo's cluster.
@@ -51,7 +52,7 @@ func (c *cli) newMember(id string, part, of int, address string, log slog.Handle
 		return next
 	}}
 	return shop.NewPart(part, of, sabir.NodeID(id), sabir.Logger(slog.New(log)), sabir.Join(address, join...), observed,
-		sabir.Use(traced, joined)), nil
+		sabir.Use(traced, joined, rpc.Package(demoPackage))), nil
 }
 
 // memberOf describes a node that runs.

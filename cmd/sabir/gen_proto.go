@@ -20,6 +20,10 @@ var protoGenerator = generator{
 	long: `Writes a file of Protocol Buffers (proto3): a service for each service, an rpc
 for each action, a message for each type.
 
+A file is of one package. Services are in a package of their own each, unless
+rpc.Package gives them one in common: --package chooses. Of a server that answers
+no gRPC all services are written, in any package.
+
 Fields have the numbers of their tags (protobuf:"3"), or the one after that of the
 field before, as they have over gRPC. So a field that is added in between changes
 the numbers behind it. --lock guards them: it names a file that remembers which
@@ -31,7 +35,7 @@ refused, with the tag that gives it back; sabir gen diff --lock tells the same.`
 		var options protofile.Options
 		var lock string
 		flags := command.Flags()
-		flags.StringVar(&options.Package, "package", "", "the package whose services are written, or another for all (default the only one there is, or made of the API's title)")
+		flags.StringVar(&options.Package, "package", "", "the package whose services are written (default the only one there is)")
 		flags.StringVar(&options.GoPackage, "go-package", "", "the option go_package of the file")
 		flags.StringVar(&lock, "lock", "", "the file of the numbers that fields have; made where it is not there yet")
 		return func(w io.Writer, a api.API) error { return writeProto(w, a, options, lock) }

@@ -22,7 +22,9 @@ import (
 
 // Options of Write. The zero value is usable.
 type Options struct {
-	Package   string // of the file, such as "shop.v1"; made of the API's title where it is empty
+	// Package is that of the file, such as "shop.v1". Where the API's server answers gRPC it is one of those that its services are in; empty
+	// for the only one. Else it may be any; empty for one that is made of the API's title.
+	Package   string
 	GoPackage string // the option go_package; left out where it is empty
 	Lock      Lock   // holds the numbers of fields, see Lock; nil compares them with none
 }
@@ -32,7 +34,11 @@ type Options struct {
 // than the lock says.
 func Write(w io.Writer, a api.API, o Options) error {
 	all := len(a.Actions)
-	if a.Actions, o.Package = inPackage(a.Actions, o.Package); len(a.Actions) < all {
+	var err error
+	if a.Actions, o.Package, err = inPackage(a.Actions, o.Package); err != nil {
+		return err
+	}
+	if len(a.Actions) < all {
 		a.Types = reached(a)
 	}
 	o.Package = cmp.Or(o.Package, strings.Join(mapped(protoname.Words(a.Title), strings.ToLower), "_"), "api")
@@ -58,30 +64,42 @@ func Write(w io.Writer, a api.API, o Options) error {
 	for _, name := range slices.Sorted(maps.Keys(f.messages)) {
 		f.out.WriteString(f.messages[name])
 	}
-	_, err := io.WriteString(w, f.out.String())
+	_, err = io.WriteString(w, f.out.String())
 	return err
 }
 
 var packageName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
 
-// inPackage returns the actions of a package, and all of them where none has it. Without a package it is the one that all have.
-func inPackage(actions []api.Action, pkg string) ([]api.Action, string) {
-	var own []api.Action
-	packages := map[string]bool{}
+// inPackage returns the actions of a package, and its name. Where no action has a package, as where the server answers no gRPC, those are all
+// actions. A file in another package than the server's would have names that the server does not know.
+func inPackage(actions []api.Action, pkg string) (own []api.Action, _ string, err error) {
+	packages := map[string][]api.Action{}
 	for i := range actions {
-		m, ok := protoname.ParseMethod(actions[i].RPC)
-		if packages[m.Package] = true; ok && m.Package == pkg {
-			own = append(own, actions[i])
+		if m, ok := protoname.ParseMethod(actions[i].RPC); ok {
+			packages[m.Package] = append(packages[m.Package], actions[i])
 		}
 	}
+	served := slices.Sorted(maps.Keys(packages))
 	switch {
-	case own != nil:
-		return own, pkg
-	case pkg == "" && len(packages) == 1:
-		m, _ := protoname.ParseMethod(actions[0].RPC)
-		return actions, m.Package
+	case len(served) == 0:
+		return actions, pkg, nil
+	case pkg == "" && len(served) == 1:
+		pkg = served[0]
+	case pkg == "":
+		return nil, "", fmt.Errorf("protofile: the services are in %d packages, and a file is of one: choose %s", len(served), oneOf(served))
+	case packages[pkg] == nil:
+		return nil, "", fmt.Errorf("protofile: no service is in the package %q: choose %s", pkg, oneOf(served))
 	}
-	return actions, pkg
+	return packages[pkg], pkg, nil
+}
+
+// oneOf lists names, at least one.
+func oneOf(names []string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // reached returns the types of the inputs and outputs of the actions, with those within them.

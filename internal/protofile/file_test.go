@@ -346,6 +346,31 @@ func TestALockReservesTheNumbersOfFieldsThatWent(t *testing.T) {
 	}
 }
 
+// A file in a package that the server does not serve would make clients whose calls are all Unimplemented.
+func TestAFileIsOfAPackageThatTheServerHas(t *testing.T) {
+	a := api.API{Title: "The shop", Actions: []api.Action{
+		{Name: "users.get", Service: "users", Path: "/users/get", RPC: "/users.Users/Get"},
+		{Name: "orders.get", Service: "orders", Path: "/orders/get", RPC: "/orders.Orders/Get"},
+	}}
+	for _, test := range []struct{ pkg, says string }{
+		{"", "in 2 packages, and a file is of one: choose orders or users"},
+		{"shop.v1", `no service is in the package "shop.v1": choose orders or users`},
+	} {
+		if err := protofile.Write(&bytes.Buffer{}, a, protofile.Options{Package: test.pkg}); err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("the package %q: got %v, want %q", test.pkg, err, test.says)
+		}
+	}
+	if one := write(t, a, protofile.Options{Package: "users"}); !strings.Contains(one, "package users;") || strings.Contains(one, "Orders") {
+		t.Errorf("got %s", one)
+	}
+	for i := range a.Actions {
+		a.Actions[i].RPC = "" // the server answers no gRPC
+	}
+	if all := write(t, a, protofile.Options{}); !strings.Contains(all, "package the_shop;") || !strings.Contains(all, "OrdersService") {
+		t.Errorf("got %s", all)
+	}
+}
+
 func TestPackageNamesAreChecked(t *testing.T) {
 	if err := protofile.Write(&bytes.Buffer{}, api.API{}, protofile.Options{Package: "shop; v1"}); err == nil || !strings.Contains(err.Error(), `"shop; v1"`) {
 		t.Errorf("the error is %v", err)
