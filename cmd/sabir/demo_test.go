@@ -85,7 +85,7 @@ func TestTheDemoAsksForTheKeyIfThereIsOne(t *testing.T) {
 		if answer.StatusCode != http.StatusUnauthorized {
 			t.Errorf("a call without the key: %s", answer.Status)
 		}
-		connect, _ := http.NewRequestWithContext(t.Context(), "POST", ready.URL+"/stock.Stock/List", strings.NewReader("{}"))
+		connect, _ := http.NewRequestWithContext(t.Context(), "POST", ready.URL+"/"+demoPackage+".Stock/List", strings.NewReader("{}"))
 		connect.Header.Set("Content-Type", "application/json")
 		connect.Header.Set("Authorization", "Bearer 0123456789-secret-key")
 		answer, err = client.Do(connect)
