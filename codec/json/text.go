@@ -34,33 +34,36 @@ func appendString(dst []byte, s string) ([]byte, bool) {
 		return dst, false
 	}
 	dst = append(append(dst, '"'), text[:plain]...)
-	for text = text[plain:]; ; {
-		n := untilSyntax(text)
-		dst = append(dst, text[:n]...)
-		if n == len(text) {
-			return append(dst, '"'), true
+	for _, b := range text[plain:] {
+		if plainByte[b] || b >= utf8.RuneSelf {
+			dst = append(dst, b)
+		} else {
+			dst = appendEscape(dst, b)
 		}
-		dst = appendEscape(dst, text[n])
-		text = text[n+1:]
 	}
+	return append(dst, '"'), true
 }
 
 func appendEscape(dst []byte, b byte) []byte {
+	c := byte('u')
 	switch b {
 	case '"', '\\':
-		return append(dst, '\\', b)
+		c = b
 	case '\b':
-		return append(dst, '\\', 'b')
+		c = 'b'
 	case '\f':
-		return append(dst, '\\', 'f')
+		c = 'f'
 	case '\n':
-		return append(dst, '\\', 'n')
+		c = 'n'
 	case '\r':
-		return append(dst, '\\', 'r')
+		c = 'r'
 	case '\t':
-		return append(dst, '\\', 't')
+		c = 't'
 	}
-	return append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&15])
+	if dst = append(dst, '\\', c); c != 'u' {
+		return dst
+	}
+	return append(dst, '0', '0', hex[b>>4], hex[b&15])
 }
 
 // appendFloat writes f as ECMAScript does (ECMA-262, section 6.1.6.1.20), and so does encoding/json. It returns false for

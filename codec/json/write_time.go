@@ -30,23 +30,23 @@ func appendUTC(dst []byte, seconds int64, nanos int) []byte {
 	put2(text[11:13], second/3600)
 	put2(text[14:16], second/60%60)
 	put2(text[17:19], second%60)
-	if nanos == 0 {
-		return append(append(dst, text[:19]...), 'Z')
-	}
-	digits, n := len("000000000"), uint32(nanos)
-	switch { // clocks mostly count in these
-	case n%1_000_000 == 0:
-		digits, n = 3, n/1_000_000
-	case n%1_000 == 0:
-		digits, n = 6, n/1_000
-	}
-	for ; n%10 == 0; n /= 10 {
-		digits--
-	}
-	end := 20 + digits
-	for i := end - 1; i >= 20; i-- {
-		text[i] = '0' + byte(n%10)
-		n /= 10
+	end := len("2006-01-02T15:04:05")
+	if n := uint32(nanos); n != 0 {
+		digits := len("000000000")
+		switch { // clocks mostly count in these
+		case n%1_000_000 == 0:
+			digits, n = 3, n/1_000_000
+		case n%1_000 == 0:
+			digits, n = 6, n/1_000
+		}
+		for ; n%10 == 0; n /= 10 {
+			digits--
+		}
+		for i := end + digits; i > end; i-- {
+			text[i] = '0' + byte(n%10)
+			n /= 10
+		}
+		end += 1 + digits
 	}
 	text[end] = 'Z'
 	return append(dst, text[:end+1]...)
