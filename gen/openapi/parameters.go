@@ -112,7 +112,7 @@ func (d *document) sharedParameters() object {
 		{"RequestId", header("X-Request-Id", "The id of the request, in the answer and in logs: 1 to 128 visible characters of ASCII. Without one, or with another text, the server makes one.",
 			object{{"type", "string"}}, "6f9f2a")}, // a pattern would say that other texts are refused
 		{"RequestTimeout", header("X-Request-Timeout", "How long the call may take, as seconds or with a unit. The server has a limit of its own.",
-			object{{"type", "string"}, {"pattern", `^([1-9][0-9]{0,8}(\.[0-9]{1,9})?|0\.[0-9]{0,8}[1-9][0-9]{0,8})(ns|us|µs|ms|s|m|h)?$`}}, "2.5s")},
+			object{{"type", "string"}, {"pattern", `^([1-9][0-9]{0,5}(\.[0-9]{1,9})?|0\.[0-9]{0,2}[1-9][0-9]{0,6})(us|µs|ms|s|m|h)?$`}}, "2.5s")}, // all are a time.Duration above zero
 		{"IfNoneMatch", header("If-None-Match", "The ETag of an answer that the caller has kept: 304 if it is still so.",
 			object{{"type", "string"}}, `"5e884898"`)},
 		{"IfMatch", header("If-Match", "The ETag of what the caller has read: 412 if it has changed since.",
