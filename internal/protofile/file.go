@@ -86,9 +86,9 @@ func inPackage(actions []api.Action, pkg string) (own []api.Action, _ string, er
 	case pkg == "" && len(served) == 1:
 		pkg = served[0]
 	case pkg == "":
-		return nil, "", fmt.Errorf("protofile: the services are in %d packages, and a file is of one: choose %s", len(served), oneOf(served))
+		return nil, "", fmt.Errorf("protofile: the services are in %d packages, and a file is of one: choose it with --package, %s", len(served), oneOf(served))
 	case packages[pkg] == nil:
-		return nil, "", fmt.Errorf("protofile: no service is in the package %q: choose %s", pkg, oneOf(served))
+		return nil, "", fmt.Errorf("protofile: no service is in the package %q: choose another with --package, %s", pkg, oneOf(served))
 	}
 	return packages[pkg], pkg, nil
 }

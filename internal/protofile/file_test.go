@@ -353,8 +353,8 @@ func TestAFileIsOfAPackageThatTheServerHas(t *testing.T) {
 		{Name: "orders.get", Service: "orders", Path: "/orders/get", RPC: "/orders.Orders/Get"},
 	}}
 	for _, test := range []struct{ pkg, says string }{
-		{"", "in 2 packages, and a file is of one: choose orders or users"},
-		{"shop.v1", `no service is in the package "shop.v1": choose orders or users`},
+		{"", "in 2 packages, and a file is of one: choose it with --package, orders or users"},
+		{"shop.v1", `no service is in the package "shop.v1": choose another with --package, orders or users`},
 	} {
 		if err := protofile.Write(&bytes.Buffer{}, a, protofile.Options{Package: test.pkg}); err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("the package %q: got %v, want %q", test.pkg, err, test.says)
