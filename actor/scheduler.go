@@ -255,13 +255,13 @@ func (c *scheduler) endBlocking(w *worker) {
 }
 
 // The watchdog looks every watchEvery. A callback that does not return can hold up what it has sent, and what it has woken, for
-// that long and at most twice as long. Where one did, the watchdog also glances every glanceEvery, until none did so in glances looks: so
-// what such callbacks send is late once, and a system without them is not woken more often.
+// that long and at most twice as long. Where one did, the watchdog also glances every glanceEvery, for glanceLooks looks after the last that
+// did: so what such callbacks send is late once, and a system without them is not woken more often.
 const (
 	watchEvery  = time.Millisecond
 	watchRests  = 50 // idle rounds after which the watchdog ends
 	glanceEvery = 100 * time.Microsecond
-	glances     = 50
+	glanceLooks = 50
 )
 
 // watchdog keeps one long callback from holding up others. It flushes what workers have sent, hands what they have woken to
@@ -306,7 +306,7 @@ func (c *scheduler) watchdog() {
 			if glancing == 0 {
 				clock = startTicks(glanceEvery)
 			}
-			glancing = glances
+			glancing = glanceLooks
 		}
 	}
 }

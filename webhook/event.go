@@ -25,7 +25,8 @@ type Event struct {
 	Subject string
 	Time    time.Time // zero for none
 	Schema  string    // dataschema: a URI
-	// DataType is the media type of Data (datacontenttype). "" stands for application/json.
+	// DataType is the media type of Data (datacontenttype). "" stands for application/json; of an event that came without one and whose bytes are
+	// no JSON it is application/octet-stream.
 	DataType string
 	// Data is the payload: JSON where DataType says so. nil for none.
 	Data []byte

@@ -34,6 +34,31 @@ func TestANodeThatLeavesDoesNotSayThatItsSeedsCannotBeReached(t *testing.T) {
 	}
 }
 
+// Each visit exchanges the list of all members, so that of a large cluster is visited less often from the start on.
+func TestDelaysBetweenVisitsGrowFasterInALargeCluster(t *testing.T) {
+	unreachable := errors.New("no route")
+	for _, test := range []struct {
+		about string
+		seed  bool
+		err   error
+		size  int
+		want  time.Duration
+	}{
+		{"a seed of a small cluster", true, nil, largeCluster - 1, 2 * time.Second},
+		{"a seed of a large one", true, nil, largeCluster, 4 * time.Second},
+		{"a seed of a large one that does not answer", true, unreachable, largeCluster, 2 * time.Second},
+		{"a lost member of a large one", false, nil, largeCluster, 2 * time.Second},
+	} {
+		s := newRejoiner("tcp://self:1", nil, slog.New(slog.DiscardHandler))
+		p := &rejoinTarget{seed: test.seed, reached: test.err == nil, delay: time.Second}
+		s.scheduleNext(p, test.err, test.size, time.Now())
+		s.stop()
+		if p.delay != test.want {
+			t.Errorf("%s: %v, want %v", test.about, p.delay, test.want)
+		}
+	}
+}
+
 // memberlist holds its lock while it tells of a failed node, and takes the same lock for the size of its list. The rejoiner asked for the size with its
 // own lock held, so that both waited for ever: the node answered no probe and learned of no other.
 func TestAMemberIsLostWhileASeedIsVisited(t *testing.T) {

@@ -22,8 +22,8 @@ import (
 
 // Options of Write. The zero value is usable.
 type Options struct {
-	// Package is that of the file, such as "shop.v1". Where the API's server answers gRPC it is one of those that its services are in; empty
-	// for the only one. Else it may be any; empty for one that is made of the API's title.
+	// Package names the package of the file, such as "shop.v1". Where the API's server answers gRPC, one of its services must be in it; left empty,
+	// all must be in one, which is taken. Else it may be any; left empty, its name is made of the API's title.
 	Package   string
 	GoPackage string // the option go_package; left out where it is empty
 	Lock      Lock   // holds the numbers of fields, see Lock; nil compares them with none
