@@ -79,7 +79,7 @@ func TestNodeDescribesItsOwnTypesValidly(t *testing.T) {
 	if status != 200 {
 		t.Fatalf("the node answers %d %s", status, doc)
 	}
-	if _, err := libopenapiSays(doc); err != nil {
+	if _, err := parsed(doc); err != nil {
 		t.Errorf("%v\n%s", err, doc)
 	}
 	for _, path := range []string{"/books/find", "/books/{id}", "/books/add", "/books", "/books/read"} {
