@@ -10,6 +10,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/admission"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/wire"
@@ -168,7 +169,7 @@ func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err er
 		return err
 	}
 	h.op = newOperation(n, h.action.Service, h.action.Name)
-	h.op.action, h.op.inline = h.action, def.inline
+	h.op.action, h.op.inline, h.op.load = h.action, def.inline, new(admission.Action)
 	h.op.gate = s.gate
 	h.native = newCallFormat[In, Out](native.Name)
 	if h.plan, err = n.compileRules(h.action.In, def.where); err != nil {

@@ -89,14 +89,14 @@ type operation struct {
 	broadcast bool // every handler gets the event
 	outside   bool // no node sends it: a message of a channel
 
-	caller string  // name by which other nodes learn of calls that the handler makes
-	action *Action // of this node; nil for an event, and for an action of other nodes
-	inline bool    // declared not to block: never moved to another goroutine
-	root   *callContext
-	scopes scopeTable  // the calls with shared contexts that used Go
-	usesGo atomic.Bool // a handler used Go: from then on each call has a context of its own, which finds its scope at once
-	gate   *gate       // nil when nothing waits for the service's calls
-	load   admission.Action
+	caller string            // name by which other nodes learn of calls that the handler makes
+	action *Action           // of this node; nil for an event, and for an action of other nodes
+	inline bool              // declared not to block: never moved to another goroutine
+	root   callContext       // of a call from a bare context
+	scopes scopeTable        // the calls with shared contexts that used Go
+	usesGo atomic.Bool       // a handler used Go: from then on each call has a context of its own, which finds its scope at once
+	gate   *gate             // nil when nothing waits for the service's calls
+	load   *admission.Action // of the calls that come from elsewhere; nil for one that none come to, such as an event's
 	// abandoned counts the handlers that still run after their callers were answered.
 	abandoned     atomic.Int32
 	nested        atomic.Pointer[map[*callContext]*callContext]
@@ -156,9 +156,15 @@ var background = context.Background()
 var backgroundWords = *(*[2]uintptr)(unsafe.Pointer(&background))
 
 func newOperation(n *Node, service, name string) *operation {
-	s := &operation{node: n, service: service, name: name, caller: name}
-	s.root = &callContext{Context: background, op: s, level: 1, shared: true}
+	s := new(operation)
+	s.init(n, service, name)
 	return s
+}
+
+// init makes an operation of a zero one, which must stay where it is.
+func (s *operation) init(n *Node, service, name string) {
+	s.node, s.service, s.name, s.caller = n, service, name, name
+	s.root.Context, s.root.op, s.root.level, s.root.shared = background, s, 1, true
 }
 
 // Value finds the call itself and leaves the rest to the caller's context.
@@ -188,7 +194,7 @@ func (s *operation) bareContext(ctx context.Context) *callContext {
 		return nil
 	}
 	if words := (*[2]uintptr)(unsafe.Pointer(&ctx)); words[0] == backgroundWords[0] && words[1] == backgroundWords[1] {
-		return s.root
+		return &s.root
 	}
 	if parent, ok := ctx.(*callContext); ok && parent.shared {
 		if known := s.nested.Load(); known != nil {
@@ -204,7 +210,7 @@ func (s *operation) enter(ctx context.Context) (*callContext, *Error) {
 		return s.enterOwn(ctx)
 	}
 	if ctx == background {
-		return s.root, nil
+		return &s.root, nil
 	}
 	if parent, ok := ctx.(*callContext); ok && parent.shared {
 		return s.nestedUnder(parent)

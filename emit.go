@@ -150,10 +150,23 @@ type delivery struct {
 	receiver receiver
 }
 
+// newDelivery makes a delivery and its operation, in one allocation.
+func newDelivery(n *Node, service, event, caller string, to receiver) *delivery {
+	made := &struct {
+		delivery
+		op operation
+	}{}
+	made.op.init(n, service, event)
+	made.op.event, made.op.caller = true, caller
+	made.delivery = delivery{&made.op, to}
+	return &made.delivery
+}
+
 // eventGroup is the deliveries of which an emitted event takes one.
 type eventGroup struct {
 	name    string
 	members []*delivery
+	alone   [1]*delivery // room for the members, where there is one
 	turn    atomic.Uint32
 	watches bool // all of them are BestEffort
 }

@@ -15,10 +15,12 @@ import (
 )
 
 // eventTable finds the handlers and nodes for an event. The plan for a name is made when the first event of that name is emitted and
-// then remembered, so that later ones read a map. A change of who listens forgets the plans of those names that it is about.
+// then remembered, so that later ones read a map; where many are remembered already, when the name comes again. A change of who listens
+// forgets the plans of those names that it is about.
 type eventTable struct {
 	node  *Node
 	plans *recent.Cache[string, *eventPlan] // of the names that are emitted here, and of those that other nodes send
+	came  recent.Repeats                    // the names without a plan that came, once there are many plans
 
 	mu        sync.RWMutex // plans are added under it, so that none is remembered that was made before a change
 	here      names.Patterns[*subscribed]
@@ -43,6 +45,7 @@ type eventPlan struct {
 	groups       []eventGroup    // with members on this node
 	remoteGroups []*remoteAction // to each group that has members on other nodes only: one of them
 	remoteNodes  []*remoteAction // to each other node that takes it
+	alone        [1]eventGroup   // room for groups, where there is one
 	all          atomic.Pointer[[]*delivery]
 }
 
@@ -54,9 +57,9 @@ func (p *eventPlan) everyone() []*delivery {
 	var all []*delivery
 	for i := range p.groups {
 		for _, at := range p.groups[i].members {
-			op := newOperation(at.op.node, at.op.service, at.op.name)
-			op.event, op.broadcast, op.caller = true, true, at.op.caller
-			all = append(all, &delivery{op, at.receiver})
+			to := newDelivery(at.op.node, at.op.service, at.op.name, at.op.caller, at.receiver)
+			to.op.broadcast = true
+			all = append(all, to)
 		}
 	}
 	if !p.all.CompareAndSwap(nil, &all) {
@@ -65,8 +68,9 @@ func (p *eventPlan) everyone() []*delivery {
 	return all
 }
 
-// maxEventPlans bounds the names that are remembered. For an event of any other name a plan is made anew.
-const maxEventPlans = 4096
+// maxEventPlans bounds the names that are remembered, of which each takes about 700 bytes where one handler listens. For an event of any other
+// name a plan is made anew, which takes some ten times as long.
+const maxEventPlans = 16_384
 
 func newEventTable(n *Node) *eventTable {
 	return &eventTable{node: n, plans: recent.New[string, *eventPlan](maxEventPlans), listeners: make(map[string]listener)}
@@ -81,27 +85,32 @@ func (t *eventTable) plan(name string) (*eventPlan, error) {
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return t.plans.Add(name, t.match(name)), nil
+	p := t.match(name)
+	if t.plans.HalfFull() && !t.came.Again(name) {
+		return p, nil // remembering a name that never comes again costs more than matching it
+	}
+	return t.plans.Add(name, p), nil
 }
 
 // match finds, for each group and service, the most specific handler that takes the name.
 func (t *eventTable) match(name string) *eventPlan {
 	p := &eventPlan{}
+	p.groups = p.alone[:0]
 	place := make(map[string]int) // of a group in the plan
 	var space [8]*subscribed
 	for _, s := range t.mostSpecific(space[:0], name) {
 		sub := s.receiver.subscription()
-		op := newOperation(t.node, sub.Service, name)
-		op.event, op.caller = true, eventCallerName(name, op.service)
 		i, found := place[sub.Group]
 		if !found {
 			i = len(p.groups)
 			place[sub.Group] = i
 			p.groups = append(p.groups, eventGroup{name: sub.Group, watches: true})
+			p.groups[i].members = p.groups[i].alone[:0]
 			p.groups[i].turn.Store(rand.Uint32()) // a plan that is not remembered must not always begin with the same one
 		}
 		p.groups[i].watches = p.groups[i].watches && sub.watches
-		p.groups[i].members = append(p.groups[i].members, &delivery{op, s.receiver})
+		to := newDelivery(t.node, sub.Service, name, eventCallerName(name, sub.Service), s.receiver)
+		p.groups[i].members = append(p.groups[i].members, to)
 	}
 	t.matchRemote(name, p)
 	return p

@@ -114,6 +114,9 @@ func (c *Cache[K, V]) merge() {
 	c.asked = 0
 }
 
+// HalfFull reports whether half as many entries as the limit, or more, have been there for a while.
+func (c *Cache[K, V]) HalfFull() bool { return len(*c.known.Load()) >= c.limit/2 }
+
 // Clear forgets everything.
 func (c *Cache[K, V]) Clear() {
 	c.mu.Lock()

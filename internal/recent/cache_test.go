@@ -173,3 +173,17 @@ func BenchmarkAddNew(b *testing.B) {
 		c.Add(i, i)
 	}
 }
+
+func TestACacheSaysWhenItIsHalfFull(t *testing.T) {
+	c := New[int, int](100)
+	for i := range 49 {
+		c.Add(i, i)
+	}
+	if c.HalfFull() {
+		t.Error("49 of 100 entries are half of them")
+	}
+	c.Add(49, 49)
+	if !c.HalfFull() {
+		t.Error("50 of 100 entries are not half of them")
+	}
+}
