@@ -66,6 +66,7 @@ type kind struct {
 // typedKind is a *messages[T].
 type typedKind interface {
 	kind() *kind
+	topicValues() topicValues
 	wireForm
 }
 

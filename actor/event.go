@@ -8,7 +8,7 @@ import (
 
 // Topic is the right to publish values of type T to subscribers on any node: NewTopic returns it, and the process may give it
 // to others on its node. The topic ends with the process that made it, or by End.
-type Topic[T any] struct{ hub *hub[T] }
+type Topic[T any] struct{ hub *hub }
 
 // TopicDown is sent to a process that subscribed with SubscribeMonitored, when the topic has ended. All values published before come
 // before it.
@@ -55,7 +55,7 @@ func NewTopic[T any](p *Process, name string, config TopicConfig) (*Topic[T], er
 	if config.Backlog == 0 {
 		config.Backlog = defaultBacklog
 	}
-	h := newHub[T](p.system, Name{Name: name}, p.pid, config)
+	h := newHub(p.system, messagesOf[T](), Name{Name: name}, p.pid, config)
 	if err := p.system.events.serve(p.system); err != nil {
 		return nil, err
 	}
@@ -76,7 +76,14 @@ func NewTopic[T any](p *Process, name string, config TopicConfig) (*Topic[T], er
 // Publish waits while Backlog values have not been delivered yet, SendTimeout at most; then no subscriber gets the value, and
 // the error is ErrMailboxFull. ErrNoTopic after the topic's end.
 func Publish[T any](from Sender, topic *Topic[T], value T) error {
-	return topic.hub.publish(from.process(), value)
+	h, by := topic.hub, from.process()
+	if err := h.beginPublish(by); err != nil {
+		return err
+	}
+	next := h.next.(*topicValuesOf[T])
+	next.items = append(next.items[:0], value)
+	h.finishPublish(by)
+	return nil
 }
 
 // End ends the topic: subscribers get ErrNormal, and the name is free.
@@ -151,7 +158,7 @@ type subscription struct {
 	refused  bool // by the hub of a mirror; the table's mu guards it
 }
 
-// eventSource is the source of a subscription's values: a *hub[T], or a *mirror.
+// eventSource is the source of a subscription's values: a *hub, or a *mirror.
 type eventSource interface {
 	join(*subscription) error
 	leave(*subscription)
@@ -159,7 +166,7 @@ type eventSource interface {
 
 // eventState holds the topics and subscriptions of a process, and the groups that it monitors.
 type eventState struct {
-	owned []interface{ end(reason error) } // *hub[T]
+	owned []*hub
 	subs  []*subscription
 
 	groups []string // that it monitors

@@ -18,7 +18,7 @@ type mirror struct {
 	pid    PID
 
 	// nil until the other node has described the topic
-	hub     anyHub          // nil until the other node has sent its type
+	hub     *hub            // nil until the other node has sent its type
 	waiting []*subscription // until then
 	count   int
 }
@@ -82,7 +82,7 @@ func (m *mirror) removeSubscriber() (last bool) {
 }
 
 // end ends a mirror without subscribers.
-func (m *mirror) end(hub anyHub) {
+func (m *mirror) end(hub *hub) {
 	_ = m.system.Kill(m.pid) // which the other node monitors
 	if hub != nil {
 		hub.end(ErrNormal)
@@ -112,7 +112,7 @@ func (m *mirror) leave(sub *subscription) {
 }
 
 // attach gives the waiting subscribers to the hub.
-func (m *mirror) attach(hub anyHub) {
+func (m *mirror) attach(hub *hub) {
 	t := &m.system.events
 	t.mu.Lock()
 	m.hub = hub
@@ -182,20 +182,14 @@ func (m *mirrorProcess) Begin(p *Process, _ mirrorBegins) error {
 		return ErrNormal
 	}
 	known, ok := registered.Load(accepted.Type)
-	of, typed := known.(interface {
-		hub(*System, Name, PID, TopicConfig) anyHub
-	})
-	if !ok || !typed {
+	if !ok {
 		m.over(problem(ErrNotHandled, m.system.nodeName(), "nobody here handles %s, which the topic %s sends", accepted.Type, m.name))
 		return ErrNormal
 	}
 	p.Monitor(accepted.Keeper)
-	m.attach(of.hub(p.system, m.name, accepted.Producer, TopicConfig{Keep: min(max(accepted.Keep, 0), maxKept), Backlog: defaultBacklog}))
+	config := TopicConfig{Keep: min(max(accepted.Keep, 0), maxKept), Backlog: defaultBacklog}
+	m.attach(newHub(p.system, known.(typedKind), m.name, accepted.Producer, config))
 	return nil
-}
-
-func (m *messages[T]) hub(s *System, name Name, producer PID, config TopicConfig) anyHub {
-	return newHub[T](s, name, producer, config)
 }
 
 func (m *mirrorProcess) Over(p *Process, over eventOver) error {
@@ -225,20 +219,25 @@ func (mirrored) handle(p *Process, l *envelope) error {
 }
 
 // publishAll publishes what came from the producer's node. It waits while the relays here have a full backlog.
-func (h *hub[T]) publishAll(by *Process, body body, from int) {
-	b, ok := body.(*batch[T])
-	if !ok {
-		return // not of this topic
-	}
-	for _, value := range b.items[from:] {
-		for errors.Is(h.publish(by, value), ErrMailboxFull) {
-			continue
+func (h *hub) publishAll(by *Process, body body, from int) {
+	for i := from; ; {
+		err := h.beginPublish(by)
+		switch {
+		case errors.Is(err, ErrMailboxFull):
+		case err != nil: // the topic has ended
+			return
+		case !h.next.set(body, i): // that was the last, or it is not of this topic
+			h.mu.Unlock()
+			return
+		default:
+			h.finishPublish(by)
+			i++
 		}
 	}
 }
 
 // joinRemote adds the mirror on another node.
-func (h *hub[T]) joinRemote(mirror PID) (eventAccepted, error) {
+func (h *hub) joinRemote(mirror PID) (eventAccepted, error) {
 	h.mu.Lock()
 	if h.over {
 		h.mu.Unlock()
@@ -251,15 +250,15 @@ func (h *hub[T]) joinRemote(mirror PID) (eventAccepted, error) {
 	}
 	r.mirror = &mirror
 	if h.remote == nil {
-		h.remote = make(map[PID]*relay[T])
+		h.remote = make(map[PID]*relay)
 	}
 	h.remote[mirror] = r
-	r.changes = append(r.changes, change[T]{at: len(r.pending), kept: slices.Clip(h.kept)})
+	r.changes = append(r.changes, change{at: r.pending.len(), kept: h.kept.shared()})
 	h.unlockAndWake(r, nil)
-	return eventAccepted{Type: h.of.k.name, Keep: h.config.Keep, Producer: h.producer}, nil
+	return eventAccepted{Type: h.of.kind().name, Keep: h.config.Keep, Producer: h.producer}, nil
 }
 
-func (h *hub[T]) leaveRemote(mirror PID) {
+func (h *hub) leaveRemote(mirror PID) {
 	h.mu.Lock()
 	r := h.remote[mirror]
 	delete(h.remote, mirror)
@@ -267,7 +266,7 @@ func (h *hub[T]) leaveRemote(mirror PID) {
 		h.mu.Unlock()
 		return
 	}
-	r.changes = append(r.changes, change[T]{at: len(r.pending), leaves: true})
+	r.changes = append(r.changes, change{at: r.pending.len(), leaves: true})
 	h.unlockAndWake(r, nil)
 }
 
@@ -287,7 +286,7 @@ func (o eventOver) reason() error {
 type eventKeeper struct{ mirrors map[MonitorRef]keptMirror }
 
 type keptMirror struct {
-	of  anyHub
+	of  *hub
 	pid PID
 }
 

@@ -1,22 +1,24 @@
 package actor
 
+import "iter"
+
 // relay is a process that delivers the values of a topic to some of its subscribers on this node, or to the mirror on another
 // node. It does one thing after another in the order in which they happened to the hub, which is why each subscriber gets each
 // value once and in order. After relayTurn deliveries it lets others run, so that subscribers handle what they got while it is
 // in the processor's cache, and envelopes are reused.
-type relay[T any] struct {
-	hub *hub[T]
+type relay struct {
+	hub *hub
 	pid PID
 
 	// The hub's mu guards these.
-	pending []T
-	changes []change[T]
+	pending topicValues
+	changes []change
 	awake   bool
 
 	// What it has taken and does now.
-	values  []T
-	todo    []change[T]
-	at, end int  // values[at:end] are being delivered
+	values  topicValues
+	todo    []change
+	at, end int  // of the values that are being delivered
 	next    int  // index of the subscriber that is next
 	mirror  *PID // of another node; subs is not used then
 
@@ -24,14 +26,13 @@ type relay[T any] struct {
 	subs []*subscription
 
 	ready readyList
-	slab  []batch[T]
 }
 
 // change is something that happens to a relay between two values: a subscriber joins or leaves, or the topic ends.
-type change[T any] struct {
+type change struct {
 	at     int // index in pending before which it happens
 	sub    *subscription
-	kept   []T
+	kept   topicValues // nil for none
 	leaves bool
 	over   error // the topic's end
 }
@@ -56,7 +57,7 @@ func (r *relayProcess) Init(p *Process, of relaying) error { r.relaying = of; re
 func (r *relayProcess) Turn(p *Process, _ wakeRelay) error { return r.turn(p) }
 
 // turn does a part of what there is to do.
-func (r *relay[T]) turn(p *Process) error {
+func (r *relay) turn(p *Process) error {
 	for left := relayTurn; left > 0; {
 		switch {
 		case r.at < r.end:
@@ -69,14 +70,14 @@ func (r *relay[T]) turn(p *Process) error {
 				return ErrNormal // the mirror has ended
 			}
 			left -= r.change(p, &r.todo[0])
-			r.todo[0] = change[T]{}
+			r.todo[0] = change{}
 			r.todo = r.todo[1:]
-		case r.at < len(r.values):
-			r.end = len(r.values)
+		case r.at < r.values.len():
+			r.end = r.values.len()
 			if len(r.todo) > 0 {
 				r.end = r.todo[0].at
 			}
-			r.end = min(r.end, r.at+r.hub.of.length)
+			r.end = min(r.end, r.at+r.values.run())
 		case !r.take():
 			r.ready.flush(p.system)
 			return nil
@@ -88,35 +89,33 @@ func (r *relay[T]) turn(p *Process) error {
 }
 
 // take takes the values that were published and reports whether there are any.
-func (r *relay[T]) take() bool {
+func (r *relay) take() bool {
 	h := r.hub
-	clear(r.values)
+	r.values.clear()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r.values, r.pending = r.pending, r.values[:0]
+	r.values, r.pending = r.pending, r.values
 	r.todo, r.changes = r.changes, nil
 	r.at, r.end = 0, 0
 	if h.spaceFreed != nil {
 		close(h.spaceFreed)
 		h.spaceFreed = nil
 	}
-	r.awake = len(r.values) > 0 || len(r.todo) > 0
+	r.awake = r.values.len() > 0 || len(r.todo) > 0
 	return r.awake
 }
 
 // handOut delivers the values to as many subscribers as left envelopes reach, and returns how many envelopes it used.
-func (r *relay[T]) handOut(p *Process, left int) int {
-	values := r.values[r.at:r.end]
+func (r *relay) handOut(p *Process, left int) int {
+	first := r.at
 	if r.mirror != nil {
 		r.at = r.end
-		return r.sendRemote(p, values)
+		return r.sendRemote(p, r.values, first, r.end)
 	}
-	each := r.envelopes(len(values))
+	each := r.envelopes(r.end - first)
 	from := r.next
 	r.next = min(len(r.ids), from+max(left/each, 1))
-	for _, id := range r.ids[from:r.next] {
-		r.give(p.system, id, values)
-	}
+	r.give(p.system, r.ids[from:r.next], r.values, first, r.end)
 	taken := (r.next - from) * each
 	if r.next == len(r.ids) {
 		r.at, r.next = r.end, 0
@@ -125,74 +124,42 @@ func (r *relay[T]) handOut(p *Process, left int) int {
 }
 
 // sendRemote sends values to the mirror on another node. Its end comes to the topic keeper, as a Down.
-func (r *relay[T]) sendRemote(p *Process, values []T) int {
-	run := r.run(values)
-	p.system.push(*r.mirror, &run.head, p)
-	return len(values)
+func (r *relay) sendRemote(p *Process, values topicValues, first, end int) int {
+	p.system.push(*r.mirror, values.sendRun(r.hub.producer, first, end), p)
+	return end - first
 }
 
 // envelopes returns how many envelopes n values take: runs have space for many and would mostly be empty with few.
-func (r *relay[T]) envelopes(n int) int {
-	if n*4 >= r.hub.of.length {
+func (r *relay) envelopes(n int) int {
+	if n*4 >= r.values.run() {
 		return 1
 	}
 	return n
 }
 
-func (r *relay[T]) run(values []T) *batch[T] {
-	run := r.hub.of.run()
-	run.items = append(run.items, values...)
-	run.head.from, run.head.count = r.hub.producer, int32(len(values))
-	return run
-}
-
-func (r *relay[T]) single(value T) *batch[T] {
-	m := r.hub.of
-	b, ok := m.single.Get().(*batch[T])
-	if !ok {
-		if len(r.slab) == 0 {
-			r.slab = make([]batch[T], envelopeSlab)
-		}
-		b, r.slab = &r.slab[0], r.slab[1:]
-		b.of, b.head.body, b.head.priority = m, b, PriorityNormal
-		b.items = b.one[:0]
-	}
-	b.items = append(b.items, value)
-	b.head.from, b.head.count = r.hub.producer, 1
-	return b
-}
-
-// give delivers values to one process, at most of.length of them.
-func (r *relay[T]) give(s *System, id uint64, values []T) {
-	if r.envelopes(len(values)) == 1 && len(values) > 1 {
-		r.ready.put(s, id, &r.run(values).head)
-		return
-	}
-	for _, value := range values {
-		r.ready.put(s, id, &r.single(value).head)
-	}
+// give delivers values to each process, at most a run of them.
+func (r *relay) give(s *System, to []uint64, values topicValues, first, end int) {
+	together := end-first > 1 && r.envelopes(end-first) == 1
+	values.give(s, to, &r.ready, r.hub.producer, first, end, together)
 }
 
 // change adds or removes a subscriber, and returns how many envelopes that took.
-func (r *relay[T]) change(p *Process, c *change[T]) int {
+func (r *relay) change(p *Process, c *change) int {
 	switch {
 	case r.mirror != nil:
-		for kept := c.kept; len(kept) > 0; {
-			n := min(len(kept), r.hub.of.length)
-			r.sendRemote(p, kept[:n])
-			kept = kept[n:]
+		sent := 0
+		for first, end := range r.runs(c.kept) {
+			sent += r.sendRemote(p, c.kept, first, end)
 		}
-		return 1 + len(c.kept)
+		return 1 + sent
 	case !c.leaves:
 		c.sub.at = len(r.ids)
 		r.ids = append(r.ids, c.sub.pid.id)
 		r.subs = append(r.subs, c.sub)
 		envelopes := 1
-		for kept := c.kept; len(kept) > 0; {
-			n := min(len(kept), r.hub.of.length)
-			r.give(p.system, c.sub.pid.id, kept[:n])
-			envelopes += r.envelopes(n)
-			kept = kept[n:]
+		for first, end := range r.runs(c.kept) {
+			r.give(p.system, r.ids[c.sub.at:], c.kept, first, end)
+			envelopes += r.envelopes(end - first)
 		}
 		return envelopes
 	}
@@ -208,8 +175,22 @@ func (r *relay[T]) change(p *Process, c *change[T]) int {
 	return 1
 }
 
+// runs is the beginnings and ends of what fits into an envelope each; nothing of nil.
+func (r *relay) runs(values topicValues) iter.Seq2[int, int] {
+	return func(yield func(first, end int) bool) {
+		if values == nil {
+			return
+		}
+		for first := 0; first < values.len(); first += values.run() {
+			if !yield(first, min(first+values.run(), values.len())) {
+				return
+			}
+		}
+	}
+}
+
 // finish notifies the subscribers of the end of the topic. The relay ends when all are notified.
-func (r *relay[T]) finish(p *Process, reason error) error {
+func (r *relay) finish(p *Process, reason error) error {
 	s := p.system
 	if r.mirror != nil {
 		p.box.flush()

@@ -5,33 +5,24 @@ import "sync"
 // eventTable holds the topics of this node, and the mirrors of topics of other nodes that processes here subscribe to.
 type eventTable struct {
 	mu      sync.Mutex
-	local   map[string]anyHub
+	local   map[string]*hub
 	mirrors map[Name]*mirror
 }
 
-// anyHub is a *hub[T].
-type anyHub interface {
-	eventSource
-	end(reason error)
-	joinRemote(mirror PID) (eventAccepted, error)
-	leaveRemote(mirror PID)
-	publishAll(by *Process, body body, from int)
-}
-
-func (t *eventTable) add(s *System, name string, h anyHub) error {
+func (t *eventTable) add(s *System, name string, h *hub) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, taken := t.local[name]; taken {
 		return problem(ErrNameTaken, s.nodeName(), "there is a topic %q on this node", name)
 	}
 	if t.local == nil {
-		t.local = make(map[string]anyHub)
+		t.local = make(map[string]*hub)
 	}
 	t.local[name] = h
 	return nil
 }
 
-func (t *eventTable) remove(name string, h anyHub) {
+func (t *eventTable) remove(name string, h *hub) {
 	t.mu.Lock()
 	if t.local[name] == h {
 		delete(t.local, name)
@@ -52,7 +43,7 @@ func (t *eventTable) join(s *System, sub *subscription) error {
 	return h.join(sub)
 }
 
-func (t *eventTable) find(s *System, name string) (anyHub, error) {
+func (t *eventTable) find(s *System, name string) (*hub, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if h, ok := t.local[name]; ok {

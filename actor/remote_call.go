@@ -266,29 +266,50 @@ func (c *remoteCall) answered(_ uint64, out any) {
 
 // replyRemote sends the answer to a call of another node. It may wait if the link is full.
 func replyRemote[Out any](c *remoteCall, by *Process, out Out) {
-	s, m := c.session, messagesOf[Out]()
+	m := messagesOf[Out]()
+	if m.k.of.Kind() == reflect.Interface { // of a handler that answers with values of any type
+		c.answerAny(by, out)
+		return
+	}
+	if buffer, data := c.beginAnswer(by, &m.k); buffer != nil {
+		data, err := m.coded().Append(data, &out)
+		c.finishAnswer(by, &m.k, buffer, data, err)
+	}
+}
+
+// answerAny answers with a value by its own type.
+func (c *remoteCall) answerAny(by *Process, out any) {
 	if c.answer.Load() {
 		return
 	}
-	if m.k.of.Kind() == reflect.Interface { // of a handler that answers with values of any type
-		if known, ok := kinds.Load(reflect.TypeOf(out)); ok {
-			known.(typedKind).answer(c, by, out)
-			return
-		}
-		c.failed(0, problem(ErrNoWireForm, s.system.nodeName(), "the answer is a %T, of which this program knows nothing: see Register", out))
+	if known, ok := kinds.Load(reflect.TypeOf(out)); ok {
+		known.(typedKind).answer(c, by, out)
 		return
 	}
-	number, err := s.typeNumber(context.Background(), by, &m.k)
+	c.failed(0, problem(ErrNoWireForm, c.session.system.nodeName(), "the answer is a %T, of which this program knows nothing: see Register", out))
+}
+
+// beginAnswer returns a buffer, and the beginning of an answer in it to which the value is to be appended; nil where no answer is to be made.
+func (c *remoteCall) beginAnswer(by *Process, of *kind) (buffer *[]byte, data []byte) {
+	if c.answer.Load() {
+		return nil, nil
+	}
+	number, err := c.session.typeNumber(context.Background(), by, of)
 	if err != nil {
 		c.failed(0, err)
-		return
+		return nil, nil
 	}
-	buffer := buffers.Get().(*[]byte)
-	data := binary.AppendUvarint(append((*buffer)[:0], byte(opAnswer)), c.number)
-	data = binary.AppendUvarint(data, number)
-	if data, err = m.coded().Append(data, &out); err != nil {
+	buffer = buffers.Get().(*[]byte)
+	data = binary.AppendUvarint(append((*buffer)[:0], byte(opAnswer)), c.number)
+	return buffer, binary.AppendUvarint(data, number)
+}
+
+// finishAnswer sends what beginAnswer began, unless the value could not be written, or the call was answered meanwhile.
+func (c *remoteCall) finishAnswer(by *Process, of *kind, buffer *[]byte, data []byte, failed error) {
+	s := c.session
+	if failed != nil {
 		giveBuffer(buffer, data)
-		c.failed(0, s.system.faults.contain("writing an answer", m.k.name, noWireForm(m.k.name, err)))
+		c.failed(0, s.system.faults.contain("writing an answer", of.name, noWireForm(of.name, failed)))
 		return
 	}
 	if !c.claim() {

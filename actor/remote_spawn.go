@@ -65,6 +65,17 @@ const (
 
 // spawnRemote starts a process on another node. It waits as long as Init takes there, or until the node is lost.
 func spawnRemote[S, A any](s *System, by *Process, b *Behavior[S, A], args A, o spawning) (PID, error) {
+	// Not messagesOf[A]: arguments are no messages, and a type that is started by what handles messages would never end.
+	codec, t := native.For[A](), reflect.TypeFor[A]()
+	if err := codec.Err(); err != nil {
+		return PID{}, noWireForm(typeName(t), err)
+	}
+	write := func() ([]byte, error) { return codec.Append(nil, &args) }
+	return s.spawnRemote(by, b.d.name, t, codec.Schema(), write, o)
+}
+
+// spawnRemote is the part of the function of that name that a program has once, and not for each behaviour. write writes the arguments.
+func (s *System) spawnRemote(by *Process, behavior string, t reflect.Type, schema *native.Schema, write func() ([]byte, error), o spawning) (PID, error) {
 	if !s.running() {
 		return PID{}, s.notRunning()
 	}
@@ -77,12 +88,7 @@ func spawnRemote[S, A any](s *System, by *Process, b *Behavior[S, A], args A, o 
 		by.box.flush()
 	}
 	ctx := context.Background()
-	// Not messagesOf[A]: arguments are no messages, and a type that is started by what handles messages would never end.
-	codec, t := native.For[A](), reflect.TypeFor[A]()
-	if err := codec.Err(); err != nil {
-		return PID{}, noWireForm(typeName(t), err)
-	}
-	number, err := session.number(ctx, by, t, typeName(t), codec.Schema())
+	number, err := session.number(ctx, by, t, typeName(t), schema)
 	if err != nil {
 		return PID{}, err
 	}
@@ -104,7 +110,7 @@ func spawnRemote[S, A any](s *System, by *Process, b *Behavior[S, A], args A, o 
 	post := binary.AppendUvarint([]byte{byte(opSpawn)}, a.number)
 	post = append(appendID(post, a.parent.id), flags)
 	post = appendID(post, uint64(a.ref))
-	post = appendText(appendText(post, b.d.name), o.name)
+	post = appendText(appendText(post, behavior), o.name)
 	post = binary.AppendUvarint(post, uint64(max(o.bound, 1)))
 	post = append(post, byte(o.rule))
 	post = binary.AppendUvarint(post, uint64(max(o.initTimeout, 0)/time.Microsecond))
@@ -115,7 +121,7 @@ func spawnRemote[S, A any](s *System, by *Process, b *Behavior[S, A], args A, o 
 			session.takePending(a.number)
 		}
 	}()
-	value, err := codec.Append(nil, &args)
+	value, err := write()
 	if err != nil {
 		return PID{}, s.faults.contain("writing arguments", typeName(t), noWireForm(typeName(t), err))
 	}

@@ -89,12 +89,30 @@ var processPool = sync.Pool{New: func() any { return new(Process) }}
 
 // spawn starts a process on this node. by is nil if a system starts it.
 func (b *Behavior[S, A]) spawn(s *System, by *Process, args A, o *spawning) (PID, error) {
+	p, err := s.enter(by, &b.d, new(S), o)
+	if p == nil {
+		return PID{}, err
+	}
+	pid := p.pid
+	if err == nil && b.init != nil {
+		if (o.initTimeout > 0 || o.supervised && by != nil) && s.scheduler.stepping == nil {
+			return pid, b.initInGoroutine(p, by, args, o)
+		}
+		err = b.initialize(p, args, func(err error) { _ = p.started(by, err) })
+	}
+	o.notifyReady(pid, err)
+	return pid, p.started(by, err)
+}
+
+// enter makes a process, with its state, up to where Init is to run; where an error comes with it, Init is not to run. It is the part of
+// spawn that a program has once, and not for each behaviour.
+func (s *System) enter(by *Process, d *definition, state any, o *spawning) (*Process, error) {
 	if !s.running() {
-		return PID{}, s.notRunning()
+		return nil, s.notRunning()
 	}
 	at := s.processes.take(s.maxProcesses)
 	if at == nil {
-		return PID{}, problem(ErrTooMany, s.home.Value().node, "%d", s.maxProcesses)
+		return nil, problem(ErrTooMany, s.home.Value().node, "%d", s.maxProcesses)
 	}
 	parent := o.parent
 	if by != nil {
@@ -105,8 +123,8 @@ func (b *Behavior[S, A]) spawn(s *System, by *Process, args A, o *spawning) (PID
 	at.generation++
 	at.id = uint64(at.generation)<<32 | uint64(at.index)
 	at.phase, at.rule, at.bound = initializing, o.rule, int32(min(max(o.bound, 1), 1<<30))
-	at.behavior, at.parent, at.state = &b.d, parent, any(new(S))
-	if b.d.internalProcess {
+	at.behavior, at.parent, at.state = d, parent, state
+	if d.internalProcess {
 		s.internalProcess.Add(1)
 	}
 	at.supervised, at.settings = o.supervised && by != nil, inheritSettings(by, o.settings)
@@ -114,21 +132,13 @@ func (b *Behavior[S, A]) spawn(s *System, by *Process, args A, o *spawning) (PID
 	pid := PID{s.home, at.id}
 	at.mu.Unlock()
 	if st := s.scheduler.stepping; st != nil && st.hooks.Started != nil {
-		st.hooks.Started(pid, parent, b.d.name)
+		st.hooks.Started(pid, parent, d.name)
 	}
 
 	p := processPool.Get().(*Process)
 	p.system, p.entry, p.pid, p.worker = s, at, pid, nil
 	p.box.owner = p
-	err := o.prepare(s, p, by)
-	if err == nil && b.init != nil {
-		if (o.initTimeout > 0 || o.supervised && by != nil) && s.scheduler.stepping == nil {
-			return pid, b.initInGoroutine(p, by, args, o)
-		}
-		err = b.initialize(p, args, func(err error) { _ = p.started(by, err) })
-	}
-	o.notifyReady(pid, err)
-	return pid, p.started(by, err)
+	return p, o.prepare(s, p, by)
 }
 
 // prepare registers, links and monitors the process before Init runs.
@@ -214,7 +224,15 @@ func (p *Process) started(by *Process, err error) error {
 // initInGoroutine runs Init on a goroutine of its own. That is needed for InitTimeout, and for a child of a supervisor, which
 // must survive an Init that ends its goroutine. When the time is over, Spawn returns, and the process ends as soon as Init
 // does.
+//
+// It must not be inlined: large arguments move to the heap here, not in every spawn.
+//
+//go:noinline
 func (b *Behavior[S, A]) initInGoroutine(p, by *Process, args A, o *spawning) error {
+	return p.initInGoroutine(by, &b.d, func(ended func(error)) error { return b.initialize(p, args, ended) }, o)
+}
+
+func (p *Process) initInGoroutine(by *Process, d *definition, initialize func(ended func(error)) error, o *spawning) error {
 	s, pid := p.system, p.pid
 	late := make(chan struct{})
 	done := make(chan error, 1)
@@ -226,7 +244,7 @@ func (b *Behavior[S, A]) initInGoroutine(p, by *Process, args A, o *spawning) er
 		by.beginBlocking()
 		defer by.endBlocking()
 	}
-	go func() { done <- b.initialize(p, args, func(err error) { done <- err }) }()
+	go func() { done <- initialize(func(err error) { done <- err }) }()
 	select {
 	case err := <-done:
 		stop()
@@ -239,7 +257,7 @@ func (b *Behavior[S, A]) initInGoroutine(p, by *Process, args A, o *spawning) er
 		by.dropLink(pid) // the error reports it to the process that started it
 	}
 	go func() { p.started(nil, <-done) }()
-	return problem(ErrInitTimeout, s.home.Value().node, "%s has had %s", b.d.name, o.initTimeout)
+	return problem(ErrInitTimeout, s.home.Value().node, "%s has had %s", d.name, o.initTimeout)
 }
 
 // Supervised starts a process for one that supervises it: linked with it before Init runs, a link that the process cannot
