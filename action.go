@@ -45,7 +45,7 @@ func handle[In, Out any](s *Service, def *definition, fn func(context.Context, I
 // Empty is the input or the output of an action that has none.
 type Empty = struct{}
 
-// ActionOption is an option of Handle and HandleStream: [Use], [Allow], [Inline], [Idempotent], [ClusterOnly], [NodeOnly], [Doc],
+// ActionOption is an option of Handle and HandleStream: [Use], [Allow], [Inline], [Borrow], [Idempotent], [ClusterOnly], [NodeOnly], [Doc],
 // [ServerStream], [ClientStream], [Codecs], [Route], [Errors], [Example], [Deprecated]. Use, Allow, Codecs, Route, Errors and Example add up; a service whose action is
 // given two of another does not start.
 type ActionOption interface{ applyAction(*definition) }
@@ -58,6 +58,16 @@ func (o actionOption) applyAction(d *definition) { o(d) }
 // the call, even the one that reads a link, and is never moved to another. Its deadline ends only its context.
 func Inline() ActionOption {
 	return actionOptionOnce("Inline", option.Caller(), func(d *definition) { d.inline = true })
+}
+
+// Borrow declares that the action's handler keeps no text and no bytes of its input: they are valid until it returns, with the goroutines that it
+// started with [Go], and may change then. An input that comes from another node is so read without a copy of them. What the handler gives to
+// others who may keep it, such as a map, a channel, an event or a call in this node, it must copy before, with strings.Clone; its output, and
+// the text of its error, it need not.
+//
+// Where middlewares or rules of [Allow] stand around the action, which may keep something too, and for callers on this node nothing changes.
+func Borrow() ActionOption {
+	return actionOptionOnce("Borrow", option.Caller(), func(d *definition) { d.borrow = true })
 }
 
 // Idempotent declares that the action does no more harm when it runs twice with the same input than once. So a call that
@@ -105,6 +115,7 @@ type definition struct {
 	clusterOnly bool
 	nodeOnly    bool
 	inline      bool
+	borrow      bool
 	idempotent  bool
 	stream      bool
 	shape       introspect.Shape
@@ -152,6 +163,7 @@ type handler[In, Out any] struct {
 	op       *operation
 	plan     *validate.Plan // nil when In has no rules
 	direct   bool           // no middleware and no gate: the way to fn is a function call
+	borrow   bool           // inputs from links may share the memory of their frame, see Borrow
 	chain    Handler        // the way otherwise
 	requests sync.Pool      // of *typedRequest[In, Out]
 
@@ -175,12 +187,14 @@ func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err er
 	if h.plan, err = n.compileRules(h.action.In, def.where); err != nil {
 		return err
 	}
-	h.chain, h.direct = h.action.composeHandler(h.invoke, n, s, def, h.plan != nil)
+	var wrapped bool
+	h.chain, wrapped = h.action.composeHandler(h.invoke, n, s, def, h.plan != nil)
+	h.direct, h.borrow = !wrapped && s.gate == nil, def.borrow && !wrapped
 	return nil
 }
 
-// composeHandler puts the middlewares around the inner end of a handler's calls. direct reports that nothing stands there.
-func (a *Action) composeHandler(inner Handler, n *Node, s *Service, def *definition, validated bool) (chain Handler, direct bool) {
+// composeHandler puts the middlewares around the inner end of a handler's calls, and reports whether there is one.
+func (a *Action) composeHandler(inner Handler, n *Node, s *Service, def *definition, validated bool) (chain Handler, wrapped bool) {
 	var own, services, nodes, ruled bool
 	chain, own = composeCall(a, inner, def.middlewares, localLayer)
 	chain, services = composeCall(a, chain, s.middlewares, localLayer)
@@ -195,7 +209,7 @@ func (a *Action) composeHandler(inner Handler, n *Node, s *Service, def *definit
 	}
 	chain, nodes = composeCall(a, chain, n.middlewares, localLayer)
 	chain, ruled = composeCall(a, chain, n.allowed(s.rules, def.rules), localLayer)
-	return chain, !own && !services && !nodes && !ruled && s.gate == nil
+	return chain, own || services || nodes || ruled
 }
 
 // call handles a call with the handler's own types and without options, which is the fast path: from a bare context to an

@@ -291,10 +291,26 @@ type reader[T any] struct {
 	native *native.Type[T]
 }
 
-// decode reads a value that came with the schema, nil for none, into *v. Where data is owned, large parts of it may become
-// parts of *v without a copy; kept reports that they did, and then data must not be used again. last holds the reader of the
+// sharing says what of the data that a value is read from may become a part of the value.
+type sharing uint8
+
+const (
+	sharesNothing sharing = iota
+	sharesLarge           // large texts and bytes: kept reports that some did, and then the data must not be used again
+	sharesAll             // all texts and bytes: the value must not be used after the data
+)
+
+// sharesIf has large parts shared of data that the reader owns.
+func sharesIf(owned bool) sharing {
+	if owned {
+		return sharesLarge
+	}
+	return sharesNothing
+}
+
+// decode reads a value that came with the schema, nil for none, into *v. last holds the reader of the
 // schema that came before, which is nearly always the same.
-func (f valueFormat[T]) decode(data []byte, schema *wire.Schema, owned bool, last *atomic.Pointer[reader[T]], v *T) (kept bool, err error) {
+func (f valueFormat[T]) decode(data []byte, schema *wire.Schema, share sharing, last *atomic.Pointer[reader[T]], v *T) (kept bool, err error) {
 	if f.native == nil && schema == nil {
 		return false, f.codec.Decode(data, v)
 	}
@@ -317,8 +333,11 @@ func (f valueFormat[T]) decode(data []byte, schema *wire.Schema, owned bool, las
 		r = &reader[T]{schema, t}
 		last.Store(r)
 	}
-	if owned {
+	switch share {
+	case sharesLarge:
 		return r.native.DecodeOwned(data, v)
+	case sharesAll:
+		return false, r.native.DecodeAlias(data, v)
 	}
 	return false, r.native.Decode(data, v)
 }

@@ -184,7 +184,7 @@ func (c *remoteCaller[In, Out]) callOverLink(ctx context.Context, p *mesh.Peer, 
 	if err != nil {
 		return c.target.callError(p, link, err)
 	}
-	kept, err := lc.out.decode(call.Reply(), call.Schema(), call.Owned(), &lc.reader, &f.out)
+	kept, err := lc.out.decode(call.Reply(), call.Schema(), sharesIf(call.Owned()), &lc.reader, &f.out)
 	if kept {
 		call.Keep()
 	}

@@ -133,7 +133,7 @@ func (e *linkStream[R, S]) recv() (value R, err error) {
 		return value, err
 	}
 	var none R
-	_, err = e.receives.decode(data, schema, e.stream.Owned(), &e.reader, &e.recvValue)
+	_, err = e.receives.decode(data, schema, sharesIf(e.stream.Owned()), &e.reader, &e.recvValue)
 	value, e.recvValue = e.recvValue, none
 	if err != nil {
 		return value, badInput(e.node, "a value on a stream of "+e.name, err)

@@ -130,8 +130,12 @@ func (h *handler[In, Out]) serve(in *wire.Inbound, format string, bare *callCont
 	f.action = h.action
 	err := s.broken
 	if err == nil {
+		share := sharesIf(in.Owned())
+		if h.borrow {
+			share = sharesAll
+		}
 		var kept bool
-		if kept, err = s.in.decode(in.Payload(), in.Schema(), in.Owned(), &s.reader, &f.in); kept {
+		if kept, err = s.in.decode(in.Payload(), in.Schema(), share, &s.reader, &f.in); kept {
 			in.Keep()
 		}
 	}

@@ -138,7 +138,7 @@ func (h *eventHandler[T]) receiveFrom(in *wire.Inbound, at *delivery, format str
 	var payload T
 	err := r.broken
 	if err == nil {
-		_, err = r.format.decode(in.Payload(), in.Schema(), false, &r.reader, &payload) // not owned: other handlers read it too
+		_, err = r.format.decode(in.Payload(), in.Schema(), sharesNothing, &r.reader, &payload) // other handlers read it too
 	}
 	if err != nil {
 		return h.unreadable(in.Context(), at, "written as "+format, err)
