@@ -137,7 +137,7 @@ func (b *bridge) exposes() (*exposed, []infoService) {
 	service := func(full string, version int) *infoService {
 		s := services[full]
 		if s == nil {
-			s = &infoService{Name: full, FullName: full, Settings: serviceSettings, Actions: map[string]infoAction{}, Events: map[string]infoEvent{}}
+			s = &infoService{Name: full, FullName: full, Settings: serviceSettings, Metadata: noMembers, Actions: map[string]infoAction{}, Events: map[string]infoEvent{}}
 			if version > 0 {
 				s.Name, s.Version = strings.TrimPrefix(full, "v"+strconv.Itoa(version)+"."), version
 			}

@@ -22,7 +22,7 @@ var nodeActions = map[string]func(b *bridge) any{
 type object map[string]any
 
 func nodeService() *infoService {
-	s := &infoService{Name: "$node", FullName: "$node", Actions: map[string]infoAction{}, Events: map[string]infoEvent{}}
+	s := &infoService{Name: "$node", FullName: "$node", Settings: noMembers, Metadata: noMembers, Actions: map[string]infoAction{}, Events: map[string]infoEvent{}}
 	for name := range nodeActions {
 		s.Actions[name] = infoAction{Name: name, RawName: name[len("$node."):], Cache: false}
 	}

@@ -15,6 +15,10 @@ import (
 // moleculer-web passes over services without settings.
 var serviceSettings = raw(`{"rest":"/"}`)
 
+// noMembers stands for settings and metadata that a service has not. INFO has them all the same, as that of Moleculer's own nodes: a node of moleculer-go ends
+// where one is missing.
+var noMembers = raw(`{}`)
+
 // paramsFor describes the input of an action as fastest-validator's schemas do, for Moleculer's REPL and generators of documents; nil where it has
 // none, or is a stream.
 func (b *bridge) paramsFor(a *sabir.Action) raw {

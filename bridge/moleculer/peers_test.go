@@ -1,0 +1,92 @@
+package moleculer_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	natsgo "github.com/nats-io/nats.go"
+
+	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/bridge/moleculer"
+)
+
+// byHand is a node that a test speaks for: it writes packets as implementations in other languages do.
+type byHand struct {
+	t     *testing.T
+	conn  *natsgo.Conn
+	topic string // the beginning of all
+	id    string
+}
+
+func (a *place) byHand(id string) *byHand {
+	a.t.Helper()
+	conn, err := natsgo.Connect(a.broker.URL())
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.t.Cleanup(conn.Close)
+	return &byHand{a.t, conn, "MOL-" + a.namespace + ".", id}
+}
+
+func (h *byHand) subscribe(topic string) *natsgo.Subscription {
+	h.t.Helper()
+	s, err := h.conn.SubscribeSync(h.topic + topic)
+	if err = errors.Join(err, h.conn.Flush()); err != nil {
+		h.t.Fatal(err)
+	}
+	return s
+}
+
+// receive waits for the next packet of a topic.
+func (h *byHand) receive(from *natsgo.Subscription, packet any) {
+	h.t.Helper()
+	m, err := from.NextMsg(waitLimit)
+	if err == nil {
+		err = json.Unmarshal(m.Data, packet)
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// send sends a packet of protocol 4 with the members, such as `"cpu":3`.
+func (h *byHand) send(topic, members string) {
+	h.t.Helper()
+	if err := h.conn.Publish(h.topic+topic, []byte(`{"ver":"4","sender":"`+h.id+`",`+members+`}`)); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// announced are the services in INFO, from the first that has the one of this name.
+func (h *byHand) announced(from *natsgo.Subscription, name string) []map[string]json.RawMessage {
+	h.t.Helper()
+	for {
+		var info struct {
+			Services []map[string]json.RawMessage `json:"services"`
+		}
+		h.receive(from, &info)
+		for _, s := range info.Services {
+			if string(s["fullName"]) == `"`+name+`"` {
+				return info.Services
+			}
+		}
+	}
+}
+
+// moleculer-go ends with a panic where a service lacks one of them.
+func TestEachServiceInINFOHasSettingsAndMetadata(t *testing.T) {
+	t.Parallel()
+	a := newPlace(t)
+	h := a.byHand("other")
+	infos := h.subscribe("INFO")
+	a.node("go", []sabir.Servable{orders(), heard("mail", "user.*", make(chan string, 1))}, moleculer.Expose("**"))
+	for _, s := range h.announced(infos, "v3.orders") {
+		for _, member := range []string{"settings", "metadata", "actions", "events"} {
+			if !bytes.HasPrefix(s[member], []byte("{")) {
+				t.Errorf("the member %s of %s is %s, and no object", member, s["fullName"], s[member])
+			}
+		}
+	}
+}
