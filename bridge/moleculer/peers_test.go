@@ -90,3 +90,18 @@ func TestEachServiceInINFOHasSettingsAndMetadata(t *testing.T) {
 		}
 	}
 }
+
+// moleculer-go broadcasts so.
+func TestAnEventWithAnEmptyListOfGroupsIsForAll(t *testing.T) {
+	t.Parallel()
+	a := newPlace(t)
+	h := a.byHand("other")
+	infos := h.subscribe("INFO")
+	got := make(chan string, 1)
+	a.node("go", []sabir.Servable{heard("mail", "user.*", got)}, moleculer.Expose("**"))
+	h.announced(infos, "mail")
+	h.send("EVENT.go", `"id":"1","event":"user.created","data":"Ada","broadcast":true,"groups":[]`)
+	if text := next(t, got); text != "mail user.created Ada " {
+		t.Errorf("the handler got %q", text)
+	}
+}

@@ -265,7 +265,7 @@ func (b *bridge) takeEvent(data []byte) {
 // receive gives an event to the handlers of the groups that it is for.
 func (b *bridge) receive(e *event) {
 	groups := b.exposed.Load().groups
-	if e.Groups != nil {
+	if len(e.Groups) > 0 { // an empty list is none: moleculer-go broadcasts with one
 		var both []string
 		for _, g := range groups {
 			for _, other := range e.Groups {
