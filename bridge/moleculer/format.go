@@ -45,18 +45,19 @@ var withBuffers = jsonv2.JoinOptions(
 	jsonv2.WithMarshalers(jsonv2.MarshalToFunc(func(to *jsontext.Encoder, data []byte) error { return to.WriteValue(appendBuffer(nil, data)) })),
 )
 
-// bufferBegin begins each Buffer, as JSON.stringify writes it. Quotes within a text have a backslash, so no text has it.
-var bufferBegin = []byte(`{"type":"Buffer","data":[`)
+// bufferForms holds the beginning and the end of a Buffer as JSON.stringify writes it, and with its members in the order of the alphabet, as Go writes
+// maps. Quotes within a text have a backslash, so no text has these.
+var bufferForms = [...]struct{ begin, end string }{{`{"type":"Buffer","data":[`, `]}`}, {`{"data":[`, `],"type":"Buffer"}`}}
 
 func appendBuffer(dst, data []byte) []byte {
-	dst = append(dst, bufferBegin...)
+	dst = append(dst, bufferForms[0].begin...)
 	for i, b := range data {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = strconv.AppendUint(dst, uint64(b), 10)
 	}
-	return append(dst, ']', '}')
+	return append(dst, bufferForms[0].end...)
 }
 
 // bytesTypes remembers which types may hold bytes: reflect.Type to bool. It grows with the types of the program, never with input.
@@ -127,7 +128,7 @@ func typeHoldsBytes(t reflect.Type, seen map[reflect.Type]bool) bool {
 
 func (buffersJSON) Decode(data []byte, v any) error {
 	err := json.Decode(data, v)
-	if err == nil || !bytes.Contains(data, bufferBegin) {
+	if err == nil || !bytes.Contains(data, []byte(`"Buffer"`)) {
 		return err // a target without a type keeps a Buffer as it came
 	}
 	return json.Decode(withBase64(data), v)
@@ -135,17 +136,20 @@ func (buffersJSON) Decode(data []byte, v any) error {
 
 // withBase64 returns the document with texts in base64 in place of Buffers, as Go's JSON has bytes.
 func withBase64(data []byte) []byte {
+	if text := jsontext.Value(bytes.Clone(data)); text.Compact() == nil { // Python, for one, writes spaces
+		data = text
+	}
 	out := make([]byte, 0, len(data))
 	for {
-		at := bytes.Index(data, bufferBegin)
+		at := bytes.IndexByte(data, '{')
 		if at < 0 {
 			return append(out, data...)
 		}
 		out = append(out, data[:at]...)
 		held, size := readBuffer(data[at:])
 		if size == 0 {
-			size = len(bufferBegin)
-			out = append(out, bufferBegin...)
+			size = 1
+			out = append(out, '{')
 		} else {
 			out = append(base64.StdEncoding.AppendEncode(append(out, '"'), held), '"')
 		}
@@ -153,13 +157,17 @@ func withBase64(data []byte) []byte {
 	}
 }
 
-// readBuffer reads the Buffer that text begins with. The size is that of its text, or 0 where it is none.
+// readBuffer reads the Buffer that text, which has no spaces, begins with. The size is that of its text, or 0 where it is none.
 func readBuffer(text []byte) (data []byte, size int) {
-	if !bytes.HasPrefix(text, bufferBegin) {
+	form := bufferForms[0]
+	if !bytes.HasPrefix(text, []byte(form.begin)) {
+		form = bufferForms[1]
+	}
+	if !bytes.HasPrefix(text, []byte(form.begin)) {
 		return nil, 0
 	}
 	data = []byte{}
-	for at := len(bufferBegin); at < len(text); {
+	for at := len(form.begin); at < len(text); {
 		n, digits := 0, 0
 		for ; at < len(text) && text[at] >= '0' && text[at] <= '9' && digits < 4; at++ {
 			n, digits = 10*n+int(text[at]-'0'), digits+1
@@ -173,8 +181,8 @@ func readBuffer(text []byte) (data []byte, size int) {
 		switch c := text[at]; {
 		case c == ',' && digits > 0:
 			at++
-		case c == ']' && (digits > 0 || len(data) == 0) && at+1 < len(text) && text[at+1] == '}':
-			return data, at + 2
+		case (digits > 0 || len(data) == 0) && bytes.HasPrefix(text[at:], []byte(form.end)):
+			return data, at + len(form.end)
 		default:
 			return nil, 0
 		}

@@ -150,6 +150,8 @@ func FuzzBinaryPackets(f *testing.F) {
 // FuzzBuffers finds the Buffers in a text, and compares them with what encoding/json finds.
 func FuzzBuffers(f *testing.F) {
 	f.Add([]byte(`{"type":"Buffer","data":[1,2,255]}`))
+	f.Add([]byte(`{"data":[1,2,255],"type":"Buffer"}`))
+	f.Add([]byte(`[ {"type" : "Buffer", "data": [1, 2]}, {"data":[1],"type":"Buffers"}, {"data":[{"data":[],"type":"Buffer"}]}]`))
 	f.Add([]byte(`[{"type":"Buffer","data":[]},{"type":"Buffer","data":[1,]},"{\"type\":\"Buffer\",\"data\":["]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		data, size := readBuffer(text)

@@ -1,11 +1,15 @@
 package moleculer
 
 import (
+	"bytes"
 	stdjson "encoding/json"
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/cbor"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/codec/msgpack"
 )
 
 func TestTextsOfPacketsAreThoseOfJSONAndPlainOnesTakeNoMemory(t *testing.T) {
@@ -34,6 +38,36 @@ func TestErrorsWhoseTextsAreNoTextsAreAnsweredNevertheless(t *testing.T) {
 	} {
 		if packet := append(appendFailure([]byte(`{"id":"1"`), errorTo(err, "a.b", "n"), nil), '}'); !stdjson.Valid(packet) {
 			t.Errorf("%s: %s", about, packet)
+		}
+	}
+}
+
+// The pieces are as moleculer-java writes them in MsgPack, moleculerpy in JSON, and JavaScript.
+func TestAPieceOfAStreamOfBytesIsReadInEachForm(t *testing.T) {
+	for name, c := range map[string]struct {
+		codec codec.Codec
+		piece any
+	}{
+		"a Buffer of Java in MsgPack":      {msgpack.Codec, map[string]any{"type": "Buffer", "data": []int{1, 2, -1}}},
+		"a Buffer of Java in CBOR":         {cbor.Codec, map[string]any{"type": "Buffer", "data": []int{1, 2, -1}}},
+		"bytes in MsgPack":                 {msgpack.Codec, []byte{1, 2, 255}},
+		"a Buffer of Python in JSON":       {nil, `{"type": "Buffer", "data": [1, 2, 255]}`},
+		"a Buffer of JavaScript in JSON":   {nil, `{"type":"Buffer","data":[1,2,255]}`},
+		"a Buffer as Go writes it in JSON": {nil, `{"data":[1,2,255],"type":"Buffer"}`},
+	} {
+		wire, err := newSerializer(c.codec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, isJSON := c.piece.(string)
+		packed := raw(text)
+		if !isJSON {
+			if packed, err = c.codec.Append(nil, c.piece); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if data, err := wire.pieceOf(packed); err != nil || !bytes.Equal(data, []byte{1, 2, 255}) {
+			t.Errorf("%s is %v, %v", name, data, err)
 		}
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	natsgo "github.com/nats-io/nats.go"
 
@@ -103,5 +105,28 @@ func TestAnEventWithAnEmptyListOfGroupsIsForAll(t *testing.T) {
 	h.send("EVENT.go", `"id":"1","event":"user.created","data":"Ada","broadcast":true,"groups":[]`)
 	if text := next(t, got); text != "mail user.created Ada " {
 		t.Errorf("the handler got %q", text)
+	}
+}
+
+func TestABufferIsReadHoweverItsJSONIsWritten(t *testing.T) {
+	t.Parallel()
+	a := newPlace(t)
+	h := a.byHand("other")
+	infos, answers := h.subscribe("INFO"), h.subscribe("RES.other")
+	a.node("go", []sabir.Servable{orders()}, moleculer.Expose("**"))
+	h.announced(infos, "v3.orders")
+	for language, params := range map[string]string{
+		"JavaScript": `{"data":{"type":"Buffer","data":[1,2,255]}}`,
+		"Python":     `{"data": {"type": "Buffer", "data": [1, 2, 255]}}`,
+		"Go":         `{"data":{"data":[1,2,255],"type":"Buffer"}}`,
+	} {
+		h.send("REQ.go", `"id":"1","action":"v3.orders.bytes","params":`+params)
+		var answer struct {
+			Data  string          `json:"data"`
+			Error json.RawMessage `json:"error"`
+		}
+		if h.receive(answers, &answer); answer.Data != fmt.Sprint([]byte{1, 2, 255}, time.Time{}.Unix()) {
+			t.Errorf("as %s writes it: %q, %s", language, answer.Data, answer.Error)
+		}
 	}
 }

@@ -57,7 +57,20 @@ func (s *serializer) pieceOf(value raw) ([]byte, error) {
 	}
 	var text string // JavaScript's streams may have texts in place of bytes
 	err := s.values.Decode(value, &text)
-	return []byte(text), err
+	if err == nil {
+		return []byte(text), nil
+	}
+	var object struct { // moleculer-java writes Buffers in MsgPack as in JSON, with numbers that have a sign
+		Type string `json:"type"`
+		Data []int  `json:"data"`
+	}
+	if s.values.Decode(value, &object) != nil || object.Type != "Buffer" {
+		return nil, err
+	}
+	for _, n := range object.Data {
+		data = append(data, byte(n))
+	}
+	return data, nil
 }
 
 // serveStream opens the stream action, gives it what the caller sends, and sends the caller what it answers.
