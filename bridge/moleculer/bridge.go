@@ -304,10 +304,16 @@ func (b *bridge) brokerRestored() {
 	}
 }
 
-// unheard is called for a packet to a node that does not listen any more.
+// unheard is called for a packet to which nobody listens. If it is the PING of a node that was not asked for an answer yet, which is the one that greets it,
+// later ones say nothing of the node.
 func (b *bridge) unheard(topic string) {
 	kind, id, _ := strings.Cut(strings.TrimPrefix(topic, b.prefix), ".")
-	if kind == "REQ" || kind == "PING" {
+	p := b.peers.get(id)
+	switch {
+	case p == nil:
+	case kind == "PING" && p.asked.Load() == 0:
+		p.deaf.Store(true)
+	case kind == "REQ", kind == "PING" && !p.deaf.Load():
 		b.drop(id, "has gone")
 	}
 }

@@ -71,6 +71,9 @@ func (b *bridge) putPeer(info *infoPacket) {
 	p.version, p.seq, p.info = info.Version, info.Seq, *info
 	b.peers.known[p.id] = p
 	b.peers.mu.Unlock()
+	if added && b.mesh == nil { // over TCP nothing is unheard
+		b.ask(p, p.since)
+	}
 	b.offer(p)
 }
 

@@ -20,6 +20,7 @@ type peer struct {
 	since   time.Time
 	seen    atomic.Int64 // when it was last noticed, in Unix ns
 	asked   atomic.Int64 // when it was last asked for an answer
+	deaf    atomic.Bool  // it does not listen to PING, as those of pylecular
 
 	offers atomic.Pointer[offers]
 
@@ -141,11 +142,11 @@ func (b *bridge) look() {
 			b.drop(p.id, "was silent")
 			continue
 		}
-		if b.calls.of(p.id) || silence > min(askAfter, b.timeout/2) {
+		if b.calls.of(p.id) && now.Sub(p.since) > lookInterval || silence > min(askAfter, b.timeout/2) {
 			p.asked.CompareAndSwap(0, now.UnixNano())
 			b.ask(p, now)
 		}
-		b.setSilent(p, asked != 0 && now.Sub(time.Unix(0, asked)) > silentAfter)
+		b.setSilent(p, asked != 0 && now.Sub(time.Unix(0, asked)) > silentAfter && !p.deaf.Load())
 	}
 }
 
@@ -213,8 +214,11 @@ func (b *bridge) takePing(data []byte) {
 
 func (b *bridge) takePong(data []byte) {
 	var h heartbeat
-	if b.read("PONG", data, &h) {
-		b.noticed(h.Sender)
+	if !b.read("PONG", data, &h) {
+		return
+	}
+	if p := b.noticed(h.Sender); p != nil {
+		p.deaf.Store(false)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/moleculer"
+	"github.com/sabir-go/sabir/internal/brokers"
 )
 
 // byHand is a node that a test speaks for: it writes packets as implementations in other languages do.
@@ -128,5 +129,43 @@ func TestABufferIsReadHoweverItsJSONIsWritten(t *testing.T) {
 		if h.receive(answers, &answer); answer.Data != fmt.Sprint([]byte{1, 2, 255}, time.Time{}.Unix()) {
 			t.Errorf("as %s writes it: %q, %s", language, answer.Data, answer.Error)
 		}
+	}
+}
+
+// Nodes of pylecular listen neither to PING nor to DISCOVER in their name, so one that is taken for gone does not come back.
+func TestANodeThatDoesNotListenToPingsIsNeitherGoneNorSilent(t *testing.T) {
+	brokers.Long(t)
+	t.Parallel()
+	a := newPlace(t)
+	h := a.byHand("deaf")
+	requests, beats := h.subscribe("REQ.deaf"), h.subscribe("HEARTBEAT")
+	n := a.node("go", nil)
+	h.send("INFO", `"instanceID":"i","seq":1,"services":[{"name":"deaf","actions":{"deaf.who":{"name":"deaf.who"}}}]`)
+	if err := n.WaitFor(t.Context(), "deaf"); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan error, 1)
+	go func() {
+		who, err := sabir.Call[string](t.Context(), n, "deaf.who", sabir.Empty{})
+		if err == nil && who != "deaf" {
+			err = errors.New("the answer is " + who)
+		}
+		answered <- err
+	}()
+	var request struct {
+		ID string `json:"id"`
+	}
+	h.receive(requests, &request)
+	for range 3 { // heartbeats come every two seconds, and pings of a node that has a call in flight every second
+		h.receive(beats, &struct{}{})
+	}
+	for _, other := range n.Nodes() {
+		if other.Silent {
+			t.Errorf("%s counts as silent", other.ID)
+		}
+	}
+	h.send("RES.go", `"id":"`+request.ID+`","success":true,"data":"deaf"`)
+	if err := <-answered; err != nil {
+		t.Error(err)
 	}
 }
