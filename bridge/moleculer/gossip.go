@@ -285,14 +285,15 @@ func (m *tcp) takeRow(id string, row raw) {
 	}
 }
 
-// versionOf is the version of the protocol that a node speaks, which gossip does not tell: it follows from that of Moleculer.
+// versionOf is the version of the protocol that a node speaks, which gossip does not tell: it follows from what the node runs. Of the implementations beside
+// Moleculer's own, which is "nodejs", none is known to speak 5.
 func (b *bridge) versionOf(info *infoPacket) string {
-	switch v := info.Client.Version; {
-	case info.Client.Type == "sabir":
+	switch c := info.Client; {
+	case c.Type == "sabir":
 		return b.versions[0]
-	case strings.HasPrefix(v, "0.14."):
-		return "4"
-	default:
+	case c.Type == "nodejs" && !strings.HasPrefix(c.Version, "0.14."):
 		return "5"
+	default:
+		return "4"
 	}
 }

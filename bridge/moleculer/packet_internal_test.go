@@ -71,3 +71,18 @@ func TestAPieceOfAStreamOfBytesIsReadInEachForm(t *testing.T) {
 		}
 	}
 }
+
+// A node drops packets of another version than its own.
+func TestNodesThatMeetOverTCPAreSpokenToInTheirVersion(t *testing.T) {
+	b := newBridge(configOf(nil))
+	for want, clients := range map[string][]infoClient{
+		"5": {{Type: "nodejs", Version: "0.15.2"}, {Type: "sabir", Version: "0.1.0"}},
+		"4": {{Type: "nodejs", Version: "0.14.36"}, {Type: "java", Version: "1.2.6"}, {Type: "python"}},
+	} {
+		for _, c := range clients {
+			if got := b.versionOf(&infoPacket{Client: c}); got != want {
+				t.Errorf("%s %s is spoken to in version %s, want %s", c.Type, c.Version, got, want)
+			}
+		}
+	}
+}
