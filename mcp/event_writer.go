@@ -14,6 +14,9 @@ const (
 	quietTime  = 15 * time.Second
 )
 
+// largestEvent bounds an answer that is an event though nothing came before it: the SDK for Python refuses events beyond 1 MiB.
+const largestEvent = 512 << 10
+
 // eventWriter writes an answer that may go on for long. The server's own time limit of an answer counts from its beginning, so each write
 // gets its own here.
 type eventWriter struct {
@@ -21,6 +24,7 @@ type eventWriter struct {
 	control *http.ResponseController
 
 	requests *inFlight // of the session; nil for none
+	single   bool      // the request is one message, whose answer is then the last of the stream
 
 	mu     sync.Mutex // the SDK writes on several goroutines, and so does the heartbeat
 	begun  bool
@@ -51,11 +55,26 @@ func (e *eventWriter) Write(p []byte) (int, error) {
 	if e.closed {
 		return 0, http.ErrHandlerTimeout // the request has been answered
 	}
-	e.begin()
-	if e.quiet != nil && e.requests != nil && e.requests.unwanted(p) { // the SDK writes each event at once
+	events := e.ofEvents()
+	if events && e.requests != nil && e.requests.unwanted(p) { // the SDK writes each event at once
+		e.begin()
 		return len(p), nil
 	}
+	if events && !e.begun && e.single && len(p) > largestEvent {
+		if message, _, ok := answerIn(p); ok {
+			return len(p), e.writeAlone(message)
+		}
+	}
+	e.begin()
 	return e.write(p)
+}
+
+// writeAlone writes the only message of an answer as JSON, which servers may send in place of a stream.
+func (e *eventWriter) writeAlone(message []byte) error {
+	e.w.Header().Set("Content-Type", "application/json")
+	e.begin()
+	_, err := e.write(message)
+	return err
 }
 
 // FlushError sends what was written.
@@ -71,9 +90,13 @@ func (e *eventWriter) FlushError() error {
 // Flush is for those who look for an http.Flusher.
 func (e *eventWriter) Flush() { _ = e.FlushError() }
 
+func (e *eventWriter) ofEvents() bool {
+	return strings.HasPrefix(e.w.Header().Get("Content-Type"), "text/event-stream")
+}
+
 // begin starts the heartbeat where the answer is a stream.
 func (e *eventWriter) begin() {
-	if !e.begun && strings.HasPrefix(e.w.Header().Get("Content-Type"), "text/event-stream") {
+	if !e.begun && e.ofEvents() {
 		e.quiet = time.AfterFunc(quietTime, e.heartbeat)
 	}
 	e.begun = true

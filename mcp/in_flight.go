@@ -73,12 +73,18 @@ func (f *inFlight) unwanted(event []byte) bool {
 	if f.cancelled.Load() == 0 {
 		return false
 	}
-	_, data, found := bytes.Cut(event, []byte("data: "))
-	if !found {
-		return false
-	}
-	id, ok := answeredID(data)
+	_, id, ok := answerIn(event)
 	return ok && f.isCancelled(id)
+}
+
+// answerIn is the message of an event that is the answer to a request.
+func answerIn(event []byte) (message []byte, id jsonrpc.ID, ok bool) {
+	_, message, found := bytes.Cut(event, []byte("data: "))
+	if !found {
+		return nil, id, false
+	}
+	id, ok = answeredID(message)
+	return bytes.TrimRight(message, "\n"), id, ok
 }
 
 // answeredID reads a message as far as it takes to know which request it answers; false for one that is no answer. Answers are long,

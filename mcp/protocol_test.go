@@ -169,6 +169,46 @@ func TestABatchOfAnOldSessionIsAnsweredWhole(t *testing.T) {
 	}
 }
 
+// The SDK for Python refuses events beyond 1 MiB, and takes JSON of any length.
+func TestALargeAnswerIsJSONInPlaceOfAnEvent(t *testing.T) {
+	url := startOrders(t)
+	call := func(length int) string {
+		return `"name":"orders_echo","arguments":{"input":"` + strings.Repeat("x", length) + `"}`
+	}
+	session := initialize(t, url)
+	for length, want := range map[int]string{10: "text/event-stream", 512 << 10: "application/json"} {
+		body, header := alone("tools/call", call(length))
+		inSession := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + call(length) + `}}`
+		for revision, a := range map[string]raw{withoutSessions: send(t, "POST", url, body, header...), withSessions: send(t, "POST", url, inSession, session...)} {
+			result, _ := a.message(t)["result"].(map[string]any)
+			if content, _ := result["structuredContent"].(map[string]any); a.status != 200 || a.header.Get("Content-Type") != want || content == nil {
+				t.Errorf("%s, %d characters: %d %v %.300s", revision, length, a.status, a.header, a.body)
+			}
+		}
+	}
+}
+
+// Who gets progress is in the middle of a stream, and others of a batch have yet to be answered.
+func TestALargeAnswerBehindOthersIsAnEvent(t *testing.T) {
+	large := sabir.NewService("large")
+	sabir.HandleStream(large, "stream", func(_ context.Context, stream *sabir.Stream[sabir.Empty, string]) error {
+		return stream.Send(strings.Repeat("x", 400<<10))
+	})
+	_, base := start(t, []*sabir.Service{large, orders()}, mcp.At("/mcp", mcp.Tools("**")))
+	session := initialize(t, base+"/mcp")
+	session[len(session)-1] = "2025-03-26" // the only revision with batches
+	for name, body := range map[string]string{
+		"progress": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"large_stream","arguments":{},"_meta":{"progressToken":7}}}`,
+		"batch": `[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"large_stream","arguments":{}}},` +
+			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"large_stream","arguments":{}}}]`,
+	} {
+		a := send(t, "POST", base+"/mcp", body, session...)
+		if a.status != 200 || a.header.Get("Content-Type") != "text/event-stream" || strings.Count(a.body, "\ndata: ") != 2 {
+			t.Errorf("%s: %d %v %.300s", name, a.status, a.header, a.body)
+		}
+	}
+}
+
 // A client that waits for notifications, as all do, does not hold up the stop of the node.
 func TestANodeStopsWhileClientsWaitForNotifications(t *testing.T) {
 	for _, revision := range revisions {

@@ -161,6 +161,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	stream := newEventWriter(w)
 	defer stream.close()
+	stream.single = asked.single
 	if r.Header.Get("MCP-Protocol-Version") >= firstWithoutSessions || asked.standsAlone {
 		s.without.ServeHTTP(stream, forCaller(r, body))
 		return
@@ -208,6 +209,7 @@ type asked struct {
 	standsAlone bool     // it is of a revision without sessions, whatever its header says
 	tools       []string // that it calls
 	messages    []message
+	single      bool // it is one message, not a batch
 }
 
 // message has of a message of a client what this side must know too.
@@ -228,7 +230,7 @@ func peek(body []byte) (found asked) {
 	if json.Unmarshal(body, &found.messages) != nil {
 		var one message
 		_ = json.Unmarshal(body, &one) // as far as it goes
-		found.messages = []message{one}
+		found.messages, found.single = []message{one}, true
 	}
 	for _, m := range found.messages {
 		found.standsAlone = found.standsAlone || m.Params.Meta.Version != ""
