@@ -48,6 +48,9 @@ func serveUnary(ctx context.Context, request *connect.Request[frame]) (*connect.
 	if err != nil {
 		failed := c.failure(ctx, err)
 		merge(failed.Meta(), header)
+		if !c.grpc {
+			trailer = asConnectHeader(trailer)
+		}
 		merge(failed.Meta(), trailer)
 		return nil, failed
 	}
@@ -129,6 +132,15 @@ func (a *answer) close() (header, trailer http.Header) {
 	defer a.mu.Unlock()
 	a.ended = true
 	return a.header, a.trailer
+}
+
+// asConnectHeader is a trailer as unary answers of Connect have it, which is a header. connect-go does this for answers, not for errors.
+func asConnectHeader(trailer http.Header) http.Header {
+	header := make(http.Header, len(trailer))
+	for name, values := range trailer {
+		header["Trailer-"+name] = values
+	}
+	return header
 }
 
 func merge(into, from http.Header) {

@@ -81,6 +81,11 @@ func calc() *sabir.Service {
 		sabir.SetHeader(ctx, "x-answer-bin", "AAH/")
 		return text{sabir.MetadataFromContext(ctx)[in.Text]}, nil
 	})
+	sabir.Handle(s, "refuse", func(ctx context.Context, _ sabir.Empty) (sabir.Empty, error) {
+		sabir.SetHeader(ctx, "x-answer", "header")
+		sabir.SetTrailer(ctx, "x-behind", "trailer")
+		return sabir.Empty{}, errOutOfStock
+	})
 	sabir.Handle(s, "wait", func(ctx context.Context, _ sabir.Empty) (sabir.Empty, error) {
 		<-ctx.Done()
 		return sabir.Empty{}, ctx.Err()

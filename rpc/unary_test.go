@@ -234,6 +234,34 @@ func TestMetadataGoesBothWays(t *testing.T) {
 	})
 }
 
+func TestAnErrorHasTheMetadataOfItsHandler(t *testing.T) {
+	url, _ := serve(t, []sabir.Servable{calc()})
+	each(t, func(t *testing.T, d dialect) {
+		_, err := caller[sabir.Empty, sabir.Empty](t, d, url, "Refuse").CallUnary(t.Context(), connect.NewRequest(&sabir.Empty{}))
+		if meta := wantCode(t, err, connect.CodeFailedPrecondition).Meta(); meta.Get("X-Answer") != "header" || meta.Get("X-Behind") != "trailer" {
+			t.Errorf("the error has %v", meta)
+		}
+	})
+}
+
+// Clients of Connect tell the two apart by the prefix, which pages of other sites name in Expose.
+func TestATrailerOfAnErrorIsNoHeaderToConnect(t *testing.T) {
+	url, _ := serve(t, []sabir.Servable{calc()})
+	request, err := http.NewRequestWithContext(t.Context(), "POST", url+"/test.v1.Calc/Refuse", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := client(t, true).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if h := response.Header; h.Get("X-Answer") != "header" || h.Get("Trailer-X-Behind") != "trailer" || h.Get("X-Behind") != "" {
+		t.Errorf("%s %v", response.Status, h)
+	}
+}
+
 // A handler must not take a part of the metadata for the whole.
 func TestACallWithMoreMetadataThanThereMayBeFails(t *testing.T) {
 	url, _ := serve(t, []sabir.Servable{calc()})
