@@ -257,10 +257,11 @@ func Connections(n int) Option {
 	return once("Connections", option.Caller(), func(c *joining.Config) { c.Connections = min(max(n, 1), 64) })
 }
 
-// CallersRead has a caller that is alone on a link read its answer from the connection by itself. A call then waits for one goroutine less to be woken, which is
-// most of what it takes where processors are idle and one caller makes calls one after the other; with several callers on a link nothing changes. In return, the link wakes
-// once a millisecond while such calls come, the end of such a call by its context or its time limit may come 2 ms late, and so may what the other node sends by itself
-// just after an answer.
+// CallersRead has a caller that is alone on a link read its answer from the connection by itself, and a node poll its connections over TCP and Unix sockets for
+// up to 50 microseconds before it sleeps, as long as something mostly comes within that. A call then waits for fewer goroutines and processors to be woken, which is
+// most of what it takes where processors are idle and one caller makes calls one after the other. Give it to both nodes: the one that is called polls for the next
+// call. In return, the link wakes once a millisecond while such calls come, the end of such a call by its context or its time limit may come 2 ms late, and so may
+// what the other node sends by itself just after an answer.
 func CallersRead() Option {
 	return once("CallersRead", option.Caller(), func(c *joining.Config) { c.CallersRead = true })
 }

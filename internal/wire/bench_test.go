@@ -53,7 +53,7 @@ func init() {
 				go rawEcho(conn)
 				continue
 			}
-			c, serves := Config{Node: "server"}, benchmarkNode(strings.HasPrefix(mode, "inline"))
+			c, serves := Config{Node: "server", CallersRead: strings.HasSuffix(mode, callersReadMode)}, benchmarkNode(strings.HasPrefix(mode, "inline"))
 			if mode == admittedMode {
 				c.Admission = admitted
 			}
@@ -82,6 +82,9 @@ func init() {
 
 // admittedMode is workers behind the limit that nodes have, so the ratio of the two is what the limit costs.
 const admittedMode = "admitted"
+
+// callersReadMode ends the name of a mode whose links have Config.CallersRead.
+const callersReadMode = "-callersRead"
 
 // sealedMode ends the name of a mode whose links are sealed.
 const sealedMode = "-sealed"
@@ -416,6 +419,9 @@ func BenchmarkOneCaller(b *testing.B) {
 	for _, mode := range []string{"inline", "workers"} {
 		for _, read := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/callersRead=%v", mode, read), func(b *testing.B) {
+				if read {
+					mode += callersReadMode
+				}
 				p := startProcess(b, mode, false)
 				l := New(p.dial(b), peerOfTest(Config{Node: "server"}, true), Config{Node: "client", CallersRead: read}, newNode())
 				b.Cleanup(func() { l.Close(nil); <-l.finished })

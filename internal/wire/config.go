@@ -110,8 +110,9 @@ type Config struct {
 	// this process stands still it does not pass. 0 is DefaultWriteTimeout.
 	WriteTimeout time.Duration
 
-	// CallersRead has a caller that is alone on a link read its answer from the connection by itself, which takes less time where processors are idle. What the peer
-	// sends by itself may wait for 2 ms then, and so may the end of the call by its context or its timeout.
+	// CallersRead has a caller that is alone on a link read its answer from the connection by itself, and whoever reads poll the connection as long as that pays, see
+	// package busypoll: both take less time where processors are idle. What the peer sends by itself may wait for 2 ms then, and so may the end of the call by its
+	// context or its timeout.
 	CallersRead bool
 
 	// Log takes the faults that no call of the link's owner can return as an error. nil is no log. Keys and proofs never reach it.

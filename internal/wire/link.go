@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/busypoll"
 	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -22,8 +23,9 @@ import (
 // (inbound.go) on a worker (jobs.go), and back by the same way.
 type Link struct {
 	conn    net.Conn
-	under   net.Conn // what is written to: conn, or the connection that its records go over
-	sealer  *sealer  // makes these records, for the goroutine with the writer's role; nil where conn is not sealed by this package
+	source  io.Reader // reads from conn
+	under   net.Conn  // what is written to: conn, or the connection that its records go over
+	sealer  *sealer   // makes these records, for the goroutine with the writer's role; nil where conn is not sealed by this package
 	peer    Peer
 	config  Config
 	handler Handler
@@ -88,6 +90,7 @@ type Stats struct {
 func New(conn net.Conn, peer Peer, c Config, h Handler) *Link {
 	l := &Link{
 		conn:        conn,
+		source:      conn,
 		under:       conn,
 		peer:        peer,
 		config:      c.withDefaults(),
@@ -110,6 +113,11 @@ func New(conn net.Conn, peer Peer, c Config, h Handler) *Link {
 	l.writer.raw = newRawWriter(l.under)
 	l.calls.limit = peer.Limits.Calls
 	if c.CallersRead {
+		if sealed, ok := conn.(*sealedConn); ok {
+			sealed.source = busypoll.NewReader(sealed.Conn)
+		} else {
+			l.source = busypoll.NewReader(conn)
+		}
 		l.turn.read, l.turn.back = (*Call).readAnswer, make(chan struct{}, 1)
 	}
 	l.jobs.init(l)

@@ -125,7 +125,7 @@ func (r *reader) handle() error {
 func (r *reader) read() (int, error) {
 	if a := r.straight; a != nil {
 		a.make(r.missing)
-		n, err := r.link.conn.Read(a.buf[len(a.buf) : len(a.buf)+r.missing])
+		n, err := r.link.source.Read(a.buf[len(a.buf) : len(a.buf)+r.missing])
 		a.buf = a.buf[:len(a.buf)+n]
 		r.missing -= n
 		return n, err
@@ -147,7 +147,7 @@ func (r *reader) read() (int, error) {
 	if r.inChunks && r.end < betweenChunks {
 		free = free[:betweenChunks-r.end]
 	}
-	n, err := r.link.conn.Read(free)
+	n, err := r.link.source.Read(free)
 	r.end += n
 	return n, err
 }

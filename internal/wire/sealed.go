@@ -28,6 +28,7 @@ const (
 // use sealer, who have its lock.
 type sealedConn struct {
 	net.Conn
+	source   io.Reader // reads from Conn
 	from     string
 	refusals *seal.Refusals
 
@@ -42,7 +43,7 @@ type sealedConn struct {
 }
 
 func newSealedConn(conn net.Conn, channel *seal.Channel, refusals *seal.Refusals) *sealedConn {
-	c := &sealedConn{Conn: conn, refusals: refusals, in: channel.In, sealer: sealer{out: channel.Out}, buf: make([]byte, firstSealed)}
+	c := &sealedConn{Conn: conn, source: conn, refusals: refusals, in: channel.In, sealer: sealer{out: channel.Out}, buf: make([]byte, firstSealed)}
 	if addr := conn.RemoteAddr(); addr != nil {
 		c.from = addr.String()
 	}
@@ -130,7 +131,7 @@ func (c *sealedConn) fill() {
 		copy(grown, c.buf)
 		c.buf = grown
 	}
-	n, err := c.Conn.Read(c.buf[c.end:])
+	n, err := c.source.Read(c.buf[c.end:])
 	c.end += n
 	if err == nil && n == 0 {
 		err = io.ErrNoProgress

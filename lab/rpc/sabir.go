@@ -45,8 +45,8 @@ func sabirContenders() []work.Contender {
 				sabirAt("sabir "+scheme+", protobuf, inline", "hello.sayProtoInline", over, over, nil))
 		}
 		if scheme == "tcp" {
-			all = append(all, sabirAt("sabir tcp, inline, callers read", "hello.sayInline", over, over, nil, cluster.CallersRead()),
-				sabirAt("sabir tcp, protobuf, inline, callers read", "hello.sayProtoInline", over, over, nil, cluster.CallersRead()))
+			all = append(all, sabirAt("sabir tcp, inline, callers read", "hello.sayInline", over, over, []cluster.Option{cluster.CallersRead()}),
+				sabirAt("sabir tcp, protobuf, inline, callers read", "hello.sayProtoInline", over, over, []cluster.Option{cluster.CallersRead()}))
 		}
 	}
 	for name, o := range map[string]struct {
