@@ -45,11 +45,29 @@ func (p *actionCache) named(key []byte) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:24])
 }
 
-// looking is the commands that look for an answer: the moment of the last cleaning, and no more bytes than an answer may have
-// and one, whatever is there.
-func (p *actionCache) looking(b rueidis.Builder, name string) (rueidis.Completed, rueidis.Completed) {
-	return b.Hget().Key(p.store.cleanedKey()).Field(moment).Build(),
-		b.Getrange().Key(p.answers + name).Start(0).End(int64(head + p.store.limit)).Build()
+// cleaned asks for the moment of the last cleaning.
+func (p *actionCache) cleaned(b rueidis.Builder) rueidis.Completed {
+	return b.Hget().Key(p.store.cleanedKey()).Field(moment).Build()
+}
+
+// answer asks for no more bytes than an answer may have and one, whatever is there.
+func (p *actionCache) answer(b rueidis.Builder, name string) rueidis.Completed {
+	return b.Getrange().Key(p.answers + name).Start(0).End(int64(head + p.store.limit)).Build()
+}
+
+// look asks for both in one exchange. The replies on the connection of all callers are read by a goroutine that must be woken and wakes the
+// caller, which for one that is alone is most of what it waits for. So that one has a connection for itself, as for commands that block.
+func (p *actionCache) look(ctx context.Context, c *connection, name string) []rueidis.RedisResult {
+	alone := c.looking.Add(1) == 1
+	defer c.looking.Add(-1)
+	if alone {
+		cleaned := c.B().Arbitrary("HGET").Keys(p.store.cleanedKey()).Args(moment).Blocking()
+		replies := c.DoMulti(ctx, cleaned, p.answer(c.B(), name))
+		if replies[0].NonRedisError() == nil || ctx.Err() != nil {
+			return replies
+		} // the connection may have been closed since it was last used
+	}
+	return c.DoMulti(ctx, p.cleaned(c.B()), p.answer(c.B(), name))
 }
 
 // Get looks for an answer, in one exchange with Redis unless something was cleaned since the last one.
@@ -60,8 +78,7 @@ func (p *actionCache) Get(ctx context.Context, key []byte) (policy.Entry, error)
 	}
 	limited, cancel := p.store.limited(ctx)
 	defer cancel()
-	cleaned, answer := p.looking(c.B(), p.named(key))
-	replies := c.DoMulti(limited, cleaned, answer)
+	replies := p.look(limited, c, p.named(key))
 	return p.kept(ctx, c, replies[0], replies[1])
 }
 

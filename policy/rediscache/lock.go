@@ -74,8 +74,7 @@ func (p *actionCache) try(ctx context.Context, l *lock, name string) (kept polic
 	limited, cancel := p.store.limited(ctx)
 	defer cancel()
 	set := c.B().Set().Key(l.key).Value(l.token).Nx().Px(p.store.lease).Build()
-	cleaned, answer := p.looking(c.B(), name)
-	replies := p.store.locking(limited, c, set, cleaned, answer)
+	replies := p.store.locking(limited, c, set, p.cleaned(c.B()), p.answer(c.B(), name))
 	err = replies[0].Error()
 	if err != nil && !rueidis.IsRedisNil(err) {
 		return kept, false, p.store.outcome(ctx, err)
