@@ -139,3 +139,30 @@ func TestACallersOwnEndSaysNothingAboutRedis(t *testing.T) {
 		t.Errorf("run %d, want 1; log:\n%s", run, n.log)
 	}
 }
+
+// A lone caller has a connection for itself, which the server may close meanwhile, as its setting timeout has it.
+func TestAnAnswerIsFoundThoughTheConnectionOfLoneCallersWasClosed(t *testing.T) {
+	server := brokers.ForTest(t, brokers.Redis)
+	var r runs
+	n := newNode(t, open(t, server.URL()), r.handler)
+	first := n.get(t, "ada")
+	if again := n.get(t, "ada"); again != first {
+		t.Fatal("the answer was not kept")
+	}
+	raw := client(t, server.URL())
+	list, err := raw.Do(t.Context(), raw.B().ClientList().Build()).ToString()
+	must(t, err)
+	lone := "" // the youngest
+	for line := range strings.Lines(list) {
+		if id, rest, _ := strings.Cut(strings.TrimPrefix(line, "id="), " "); strings.Contains(rest, "name=sabir-cache") {
+			lone = id
+		}
+	}
+	must(t, raw.Do(t.Context(), raw.B().Arbitrary("CLIENT", "KILL", "ID", lone).Build()).Error())
+	if again := n.get(t, "ada"); again != first {
+		t.Error("the handler ran again")
+	}
+	if n.log.String() != "" {
+		t.Errorf("the log has %s", n.log)
+	}
+}
