@@ -45,7 +45,8 @@ func sabirContenders() []work.Contender {
 				sabirAt("sabir "+scheme+", protobuf, inline", "hello.sayProtoInline", over, over, nil))
 		}
 		if scheme == "tcp" {
-			all = append(all, sabirAt("sabir tcp, inline, callers read", "hello.sayInline", over, over, []cluster.Option{cluster.CallersRead()}),
+			all = append(all, sabirAt("sabir tcp, inline, borrowed", "hello.sayBorrowed", over, over, nil),
+				sabirAt("sabir tcp, inline, callers read", "hello.sayInline", over, over, []cluster.Option{cluster.CallersRead()}),
 				sabirAt("sabir tcp, protobuf, inline, callers read", "hello.sayProtoInline", over, over, []cluster.Option{cluster.CallersRead()}))
 		}
 	}
@@ -143,6 +144,7 @@ func sabirHello() *sabir.Service {
 	}
 	sabir.Handle(hello, "say", say)
 	sabir.Handle(hello, "sayInline", say, sabir.Inline())
+	sabir.Handle(hello, "sayBorrowed", say, sabir.Inline(), sabir.Borrow())
 	sabir.Handle(hello, "sayProto", sayProto)
 	sabir.Handle(hello, "sayProtoInline", sayProto, sabir.Inline())
 	sabir.Handle(hello, "echo", func(_ context.Context, in message.Blob) (message.Blob, error) { return in, nil })

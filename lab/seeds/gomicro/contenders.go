@@ -67,6 +67,9 @@ func sabirs() []Contender {
 			all = append(all, inline, pbInline)
 		}
 		if c.Name == "sabir tcp" {
+			borrowed := inline
+			borrowed.Name, borrowed.Settings = inline.Name+", borrowed", inline.Settings+", sabir.Borrow"
+			all = append(all, borrowed)
 			for _, c := range []Contender{inline, pbInline} {
 				c.Name, c.Settings = c.Name+", callers read", c.Settings+", cluster.CallersRead"
 				all = append(all, c)
