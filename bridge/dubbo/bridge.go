@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,7 +58,7 @@ func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.discovery = newDiscovery(b)
 	var known []*provider
-	for _, r := range b.references {
+	for _, r := range merged(b.references) {
 		p, err := newReference(b, r)
 		if err != nil {
 			return err
@@ -84,6 +85,26 @@ func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 	b.running.Go(b.look)
 	b.waitForProviders(ctx)
 	return nil
+}
+
+// merged makes references to one address one reference: a provider is known by its address, so of two with the same one the latter would hide what
+// the other offers.
+func merged(references []endpoint) (different []endpoint) {
+	places := make(map[string]int)
+	for _, r := range references {
+		key := r.address
+		if at, err := url.Parse(r.address); err == nil {
+			key = at.Scheme + "://" + at.Host
+		}
+		place, known := places[key]
+		if !known {
+			places[key] = len(different)
+			different = append(different, r)
+			continue
+		}
+		different[place].interfaces = slices.Concat(different[place].interfaces, r.interfaces)
+	}
+	return different
 }
 
 // waitForProviders gives providers some time to be there for what the services call when they start.

@@ -46,7 +46,7 @@ func Serve(address string, interfaces ...*Mapping) Option {
 }
 
 // Reference makes the interfaces of a Dubbo provider at an address such as "dubbo://10.0.0.9:20880" or "tri://10.0.0.9:50051" callable by the names of
-// their services. The provider may come later: until it is there, and
+// their services. Several references to one address are one provider with the interfaces of all. The provider may come later: until it is there, and
 // after it has gone, calls are sabir.ErrServiceUnavailable, and a connection is tried again and again.
 func Reference(address string, interfaces ...*Mapping) Option {
 	return func(c *config) {

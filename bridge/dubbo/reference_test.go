@@ -184,3 +184,25 @@ func provided(t *testing.T, scheme string) {
 		t.Errorf("a call of a provider that has gone: %v", err)
 	}
 }
+
+func TestReferencesToOneAddressAreOneProviderWithTheInterfacesOfAll(t *testing.T) {
+	for _, scheme := range []string{"dubbo", "tri"} {
+		provider := sabir.NewService("orders")
+		sabir.Handle(provider, "ping", func(context.Context, sabir.Empty) (string, error) { return "pong", nil })
+		address := scheme + "://" + freeAddress(t)
+		start(t, sabir.Serve(provider), dubbo.Bridge(dubbo.Serve(address, dubbo.Interface("com.shop.OrderService", "orders"), dubbo.Interface("com.shop.Other", "orders"))))
+		node := start(t, dubbo.Bridge(
+			dubbo.Reference(address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Method("ping"))),
+			dubbo.Reference(address+"/", dubbo.Interface("com.shop.Other", "others", dubbo.Method("ping")))))
+		ask(t, node, "orders.ping", sabir.Empty{}, "pong")
+		ask(t, node, "others.ping", sabir.Empty{}, "pong")
+	}
+}
+
+func TestReferencesToOneAddressWithTheSameActionAreRefused(t *testing.T) {
+	same := func() *dubbo.Mapping { return dubbo.Interface("com.shop.OrderService", "orders", dubbo.Method("ping")) }
+	node := sabir.NewNode(dubbo.Bridge(dubbo.Reference("tri://10.0.0.9:1", same()), dubbo.Reference("tri://10.0.0.9:1", same())))
+	if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "two methods are the action orders.ping") {
+		t.Errorf("the node started with %v", err)
+	}
+}
