@@ -134,7 +134,7 @@ func (b *bridge) records(e *exposed) (list []*record) {
 		}
 		maps.Copy(metadata, b.labels)
 		list = append(list, &record{id: service + "-" + b.instance, service: service, version: b.version, address: b.address,
-			endpoints: slices.Sorted(maps.Keys(e.services[service])), streams: e.streams(service), metadata: metadata})
+			endpoints: slices.Sorted(maps.Keys(e.services[service])), streams: e.streams(service), actions: e.services[service], metadata: metadata})
 	}
 	return list
 }

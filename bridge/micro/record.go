@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/gomicro"
 )
@@ -19,7 +20,8 @@ type record struct {
 	version       string
 	address       string
 	endpoints     []string
-	streams       []string // of the endpoints
+	streams       []string                 // of the endpoints
+	actions       map[string]*sabir.Action // of this node, by their endpoints
 	metadata      map[string]string
 	subscriptions []subscription // of an address of go-micro's HTTP broker
 	static        bool           // from Static: it is not forgotten
@@ -45,7 +47,11 @@ func (r *record) entry() gomicro.Service {
 		if slices.Contains(r.streams, e) {
 			metadata["stream"] = "true"
 		}
-		s.Endpoints = append(s.Endpoints, gomicro.Endpoint{Name: e, Metadata: metadata})
+		one := gomicro.Endpoint{Name: e, Metadata: metadata}
+		if a := r.actions[e]; a != nil {
+			one.Request, one.Response = described(a.In), described(a.Out)
+		}
+		s.Endpoints = append(s.Endpoints, one)
 	}
 	return s
 }
@@ -89,19 +95,38 @@ type text struct {
 	Endpoints []gomicro.Endpoint
 }
 
-const textPiece = 255
+const (
+	textPiece = 255
+	// maxText bounds a TXT record with descriptions of types: a packet of mDNS should have at most 9,000 bytes (RFC 6762, section 17).
+	maxText = 8000
+)
 
 func encodeText(r *record) ([]string, error) {
-	plain, err := json.Append(nil, &text{Metadata: r.metadata, Service: r.service, Version: r.version, Endpoints: r.entry().Endpoints})
+	t := &text{Metadata: r.metadata, Service: r.service, Version: r.version, Endpoints: r.entry().Endpoints}
+	rest, err := deflated(t)
+	if len(rest) > maxText {
+		for i := range t.Endpoints {
+			t.Endpoints[i].Request, t.Endpoints[i].Response = nil, nil
+		}
+		rest, err = deflated(t)
+	}
 	if err != nil {
 		return nil, err
 	}
 	var pieces []string
-	for rest := gomicro.Deflate(plain); rest != ""; {
+	for rest != "" {
 		n := min(len(rest), textPiece)
 		pieces, rest = append(pieces, rest[:n]), rest[n:]
 	}
 	return pieces, nil
+}
+
+func deflated(t *text) (string, error) {
+	plain, err := json.Append(nil, t)
+	if err != nil {
+		return "", err
+	}
+	return gomicro.Deflate(plain), nil
 }
 
 func decodeText(pieces []string) (*text, error) {

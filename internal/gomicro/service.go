@@ -16,13 +16,23 @@ type Service struct {
 	Nodes     []Node            `json:"nodes"`
 }
 
-// Endpoint is a method of a service, or a handler of events. Descriptions of its types are not read.
+// Endpoint is a method of a service, or a handler of events.
 type Endpoint struct {
-	Request  *struct{}         `json:"request"`
-	Response *struct{}         `json:"response"`
+	Request  *Value            `json:"request"`
+	Response *Value            `json:"response"`
 	Metadata map[string]string `json:"metadata"`
 	Name     string            `json:"name"`
 }
+
+// Value describes a type of an endpoint, or a field of one. It is written for go-micro's tools, and not read.
+type Value struct {
+	Name   string   `json:"name"`
+	Type   string   `json:"type"`
+	Values []*Value `json:"values"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler: nothing here needs what others say.
+func (*Value) UnmarshalJSON([]byte) error { return nil }
 
 // Node is a process that has a service.
 type Node struct {
