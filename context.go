@@ -89,7 +89,7 @@ type operation struct {
 	broadcast bool // every handler gets the event
 	outside   bool // no node sends it: a message of a channel
 
-	caller string            // name by which other nodes learn of calls that the handler makes
+	caller string            // see callerName; "" for name, or for what is made of it for an event
 	action *Action           // of this node; nil for an event, and for an action of other nodes
 	inline bool              // declared not to block: never moved to another goroutine
 	root   callContext       // of a call from a bare context
@@ -101,6 +101,17 @@ type operation struct {
 	abandoned     atomic.Int32
 	nested        atomic.Pointer[map[*callContext]*callContext]
 	unsharedCalls atomic.Int32 // calls over paths that nested had no place for
+}
+
+// callerName is the name by which other nodes learn of calls that the handler makes.
+func (s *operation) callerName() string {
+	switch {
+	case s.caller != "":
+		return s.caller
+	case s.event:
+		return eventCallerName(s.name, s.service) // made for each of them: most handlers of events make none
+	}
+	return s.name
 }
 
 // countAbandoned counts a handler that will run on after its caller was answered. It must be called before the caller is:
@@ -163,7 +174,7 @@ func newOperation(n *Node, service, name string) *operation {
 
 // init makes an operation of a zero one, which must stay where it is.
 func (s *operation) init(n *Node, service, name string) {
-	s.node, s.service, s.name, s.caller = n, service, name, name
+	s.node, s.service, s.name = n, service, name
 	s.root.Context, s.root.op, s.root.level, s.root.shared = background, s, 1, true
 }
 

@@ -151,13 +151,13 @@ type delivery struct {
 }
 
 // newDelivery makes a delivery and its operation, in one allocation.
-func newDelivery(n *Node, service, event, caller string, to receiver) *delivery {
+func newDelivery(n *Node, service, event string, to receiver) *delivery {
 	made := &struct {
 		delivery
 		op operation
 	}{}
 	made.op.init(n, service, event)
-	made.op.event, made.op.caller = true, caller
+	made.op.event = true
 	made.delivery = delivery{&made.op, to}
 	return &made.delivery
 }

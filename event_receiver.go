@@ -39,7 +39,7 @@ func (s *Service) EventReceiver(event string, sub Subscription, handle func(ctx 
 	if r.plan, err = n.compileRules(sub.Type, option.Caller()); err != nil {
 		return nil, err
 	}
-	r.op.event, r.op.outside, r.op.caller = true, true, eventCallerName(event, r.op.service)
+	r.op.event, r.op.outside = true, true
 	r.chain = r.invoke
 	r.chain, _ = composeEvent(r.sub, r.chain, middlewaresOf(own), true)
 	for _, list := range [][]Middleware{s.middlewares, n.middlewares} {

@@ -57,7 +57,7 @@ func (p *eventPlan) everyone() []*delivery {
 	var all []*delivery
 	for i := range p.groups {
 		for _, at := range p.groups[i].members {
-			to := newDelivery(at.op.node, at.op.service, at.op.name, at.op.caller, at.receiver)
+			to := newDelivery(at.op.node, at.op.service, at.op.name, at.receiver)
 			to.op.broadcast = true
 			all = append(all, to)
 		}
@@ -109,7 +109,7 @@ func (t *eventTable) match(name string) *eventPlan {
 			p.groups[i].turn.Store(rand.Uint32()) // a plan that is not remembered must not always begin with the same one
 		}
 		p.groups[i].watches = p.groups[i].watches && sub.watches
-		to := newDelivery(t.node, sub.Service, name, eventCallerName(name, sub.Service), s.receiver)
+		to := newDelivery(t.node, sub.Service, name, s.receiver)
 		p.groups[i].members = append(p.groups[i].members, to)
 	}
 	t.matchRemote(name, p)

@@ -239,7 +239,7 @@ func fillMeta(m *wire.Meta, ctx context.Context, own *operation) {
 		c = c.parent
 	}
 	if c != nil {
-		m.Level, m.Caller = int(c.level), c.op.caller
+		m.Level, m.Caller = int(c.level), c.op.callerName()
 	}
 }
 
