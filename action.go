@@ -65,9 +65,14 @@ func Inline() ActionOption {
 // others who may keep it, such as a map, a channel, an event or a call in this node, it must copy before, with strings.Clone; its output, and
 // the text of its error, it need not.
 //
-// Where middlewares or rules of [Allow] stand around the action, which may keep something too, and for callers on this node nothing changes.
+// Where middlewares or rules of [Allow] stand around the action, which may keep something too, and for callers on this node nothing changes. It is an
+// option of [Handle] and [NewAction]: what a stream receives is always its own.
 func Borrow() ActionOption {
-	return actionOptionOnce("Borrow", option.Caller(), func(d *definition) { d.borrow = true })
+	return actionOptionOnce("Borrow", option.Caller(), func(d *definition) {
+		if d.borrow = true; d.stream {
+			d.problems = append(d.problems, Errorf(CodeInvalidArgument, nameBadOption, "%s: Borrow is for Handle: the action %q is a stream", d.where, d.short))
+		}
+	})
 }
 
 // Idempotent declares that the action does no more harm when it runs twice with the same input than once. So a call that

@@ -101,6 +101,15 @@ func TestWhatABorrowingHandlerAnswersIsItsCallers(t *testing.T) {
 	}
 }
 
+func TestAStreamBorrowsNothing(t *testing.T) {
+	s := sabir.NewService("letters")
+	sabir.HandleStream(s, "read", func(context.Context, *sabir.Stream[letter, string]) error { return nil }, sabir.Borrow())
+	err := sabir.NewNode(sabir.Serve(s)).Start(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `Borrow is for Handle: the action "read" is a stream`) {
+		t.Errorf("the start says %v", err)
+	}
+}
+
 func BenchmarkBorrowedCall(b *testing.B) {
 	for name, options := range map[string][]sabir.ActionOption{"as ever": nil, "borrowed": {sabir.Borrow()}} {
 		b.Run(name, func(b *testing.B) {

@@ -12,7 +12,7 @@ import "time"
 const (
 	// limit bounds how long a read polls: about what it takes to park a goroutine, have its processor sleep, and wake both again.
 	limit = 50 * time.Microsecond
-	// maxSkip bounds the reads that do not poll after some that did in vain: so polling takes a program at most limit of 256 reads.
+	// maxSkip bounds the reads that do not poll after some that did in vain: so polling in vain takes at most limit for each 256 reads.
 	maxSkip = 256
 )
 
