@@ -161,7 +161,7 @@ var codePaths = map[string]codePath{
 	"bridge/micro.bridge.messageFor":                 {entryPoints: []string{"input of a call through a client"}},
 	"bridge/micro.readMessage":                       {fixed: "an event of go-micro: texts and bytes"},
 	"bridge/micro.decodeText":                        {fixed: "a description in a registry: Sabir's own types"},
-	"bridge/micro.encodeText":                        {fixed: "a description in a registry: Sabir's own types"},
+	"bridge/micro.deflated":                          {fixed: "a description in a registry: Sabir's own types"},
 	"bridge/micro.errorFrom":                         {fixed: "an error of go-micro: numbers and texts"},
 	"bridge/micro.openedGRPC.Send":                   {fixed: "a codec made by codec.Contained, whose panics are errors"},
 	"bridge/micro.openedGRPC.receive":                {fixed: "a codec made by codec.Contained, whose panics are errors"},
