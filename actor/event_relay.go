@@ -175,7 +175,7 @@ func (r *relay) change(p *Process, c *change) int {
 	return 1
 }
 
-// runs is the beginnings and ends of what fits into an envelope each; nothing of nil.
+// runs yields the beginning and the end of each part that fits into an envelope; nothing for nil.
 func (r *relay) runs(values topicValues) iter.Seq2[int, int] {
 	return func(yield func(first, end int) bool) {
 		if values == nil {

@@ -1,11 +1,10 @@
 package micro
 
 import (
-	"cmp"
 	"reflect"
-	"strings"
 
 	"github.com/sabir-go/sabir/internal/gomicro"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // describedDepth is how deep the fields of fields are described, as in go-micro.
@@ -31,17 +30,15 @@ func describedAt(t reflect.Type, depth int) *gomicro.Value {
 		return v
 	}
 	for f := range t.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "-" || !f.IsExported() && !f.Anonymous:
-			continue
-		case f.Anonymous && name == "": // its fields are those of t
-			v.Values = append(v.Values, describedAt(f.Type, depth-1).Values...)
-			continue
+		name, inline := layout.NameOf(f)
+		switch described := describedAt(f.Type, depth-1); {
+		case f.Tag.Get("json") == "-" || !f.IsExported() && !inline: // JSON has it not
+		case inline: // its fields are those of t
+			v.Values = append(v.Values, described.Values...)
+		default:
+			described.Name = name
+			v.Values = append(v.Values, described)
 		}
-		field := describedAt(f.Type, depth-1)
-		field.Name = cmp.Or(name, f.Name)
-		v.Values = append(v.Values, field)
 	}
 	return v
 }

@@ -12,11 +12,18 @@ import (
 	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
+// callersRead has both ends of a pair poll, and the callers of both read.
+func callersRead(client, server *Config) { client.CallersRead, server.CallersRead = true, true }
+
 // alone is a pair whose client has made calls until callers read.
 func alone(t *testing.T, network string, client, server *node) pair {
 	t.Helper()
 	server.serve["echo"] = echo
-	p := newPair(t, network, client, server, func(client, _ *Config) { client.CallersRead = true })
+	return untilCallersRead(t, newPair(t, network, client, server, callersRead))
+}
+
+func untilCallersRead(t *testing.T, p pair) pair {
+	t.Helper()
 	for i := 0; p.client.readByCallers() == 0; i++ {
 		if i == 10_000 {
 			t.Fatal("no caller has read")
@@ -42,12 +49,22 @@ func echoes(t *testing.T, l *Link, i int) {
 }
 
 func TestACallerThatIsAloneReadsItsAnswers(t *testing.T) {
-	p := alone(t, "tcp", newNode(), newNode())
-	for i := range 1000 {
-		echoes(t, p.client, i)
-	}
-	if got := p.client.readByCallers(); got < 100 {
-		t.Errorf("callers have read %d times", got)
+	for name, open := range map[string]func(server *node) pair{
+		"TCP":         func(server *node) pair { return newPair(t, "tcp", newNode(), server, callersRead) },
+		"Unix socket": func(server *node) pair { return newPair(t, "unix", newNode(), server, callersRead) },
+		"sealed":      func(server *node) pair { return newSealedPair(t, "tcp", newNode(), server, testKey, callersRead) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := newNode()
+			server.serve["echo"] = echo
+			p := untilCallersRead(t, open(server))
+			for i := range 1000 {
+				echoes(t, p.client, i)
+			}
+			if got := p.client.readByCallers(); got < 100 {
+				t.Errorf("callers have read %d times", got)
+			}
+		})
 	}
 }
 

@@ -235,10 +235,13 @@ func TestNodesWithOldNewAndBothKeysMeet(t *testing.T) {
 }
 
 // newSealedPair is newPair after a handshake with a key.
-func newSealedPair(t testing.TB, network string, client, server *node, key []byte) pair {
+func newSealedPair(t testing.TB, network string, client, server *node, key []byte, change ...func(client, server *Config)) pair {
 	t.Helper()
 	a, b := conns(t, network)
 	cc, sc := Config{Node: "client", Keys: keysOf(key)}, Config{Node: "server", Keys: keysOf(key)}
+	for _, f := range change {
+		f(&cc, &sc)
+	}
 	accepted := make(chan outcome, 1)
 	go func() {
 		conn, peer, err := Handshake(context.Background(), b, sc, false, "")
