@@ -28,16 +28,11 @@ func Handle[In, Out any](s *Service, name string, fn func(context.Context, In) (
 }
 
 func handle[In, Out any](s *Service, def *definition, fn func(context.Context, In) (Out, error), options []ActionOption) {
-	s.declare("action "+def.short, def.where)
-	for _, o := range options {
-		o.applyAction(def)
-	}
-	if fn == nil {
-		s.problem(def.where, "action %q has no function: Handle was given nil", def.short)
-	}
+	def.apply(s, options, fn != nil)
 	def.open = func(a *Action, n *Node, s *Service) (local, error) {
-		h := &handler[In, Out]{fn: fn, action: a}
-		return h, h.compose(n, s, def)
+		a.In, a.Out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
+		h := &handler[In, Out]{fn: fn, own: localAction{action: a}}
+		return h, h.own.compose(n, s, def, h.invoke)
 	}
 	s.define(def)
 }
@@ -137,6 +132,21 @@ type definition struct {
 	open        func(a *Action, n *Node, s *Service) (local, error)
 }
 
+// apply puts the options of Handle or HandleStream into the definition, before it is added to the service. made is whether it has a function.
+func (d *definition) apply(s *Service, options []ActionOption, made bool) {
+	kind, maker := "action ", "Handle"
+	if d.stream {
+		kind, maker = "stream ", "HandleStream"
+	}
+	s.declare(kind+d.short, d.where)
+	for _, o := range options {
+		o.applyAction(d)
+	}
+	if !made {
+		s.problem(d.where, "action %q has no function: %s was given nil", d.short, maker)
+	}
+}
+
 // endpoint is an action that can be called, as the routing table holds it: a handler or a streamHandler of this node, or a
 // remoteAction. Callers that know its Go types use the concrete type; these methods are for those that do not.
 type endpoint interface {
@@ -161,40 +171,43 @@ type local interface {
 	serveStream(s *wire.Stream, format string)
 }
 
-// handler is a running action of this node.
+// handler is a running action of this node. What is generic here is compiled for each pair of types that a program has, and so is kept small.
 type handler[In, Out any] struct {
+	own      localAction
 	fn       func(context.Context, In) (Out, error)
-	action   *Action
-	op       *operation
-	plan     *validate.Plan // nil when In has no rules
-	direct   bool           // no middleware and no gate: the way to fn is a function call
-	borrow   bool           // inputs from links may share the memory of their frame, see Borrow
-	chain    Handler        // the way otherwise
-	requests sync.Pool      // of *typedRequest[In, Out]
-
-	native  *callFormat[In, Out] // for calls over links
-	formats sync.Map             // of other formats, by name
+	requests sync.Pool // of *typedRequest[In, Out]
 }
 
-func (h *handler[In, Out]) info() *Action         { return h.action }
-func (h *handler[In, Out]) operation() *operation { return h.op }
+// localAction is the part of a handler that has no types.
+type localAction struct {
+	action  *Action
+	op      *operation
+	plan    *validate.Plan // nil when the input's type has no rules
+	direct  bool           // no middleware and no gate: the way to the function is a function call
+	borrow  bool           // inputs from links may share the memory of their frame, see Borrow
+	chain   Handler        // the way otherwise
+	formats *callFormats   // for calls over links
+}
 
-// compose wraps fn once, when the service starts: in the action's middlewares, the service's, validation and the node's.
-func (h *handler[In, Out]) compose(n *Node, s *Service, def *definition) (err error) {
-	h.action.In, h.action.Out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
-	if err := h.action.annotate(def); err != nil {
+func (h *handler[In, Out]) info() *Action         { return h.own.action }
+func (h *handler[In, Out]) operation() *operation { return h.own.op }
+
+// compose wraps the handler once, when the service starts: in the action's middlewares, the service's, validation and the node's. invoke is the
+// inner end.
+func (a *localAction) compose(n *Node, s *Service, def *definition, invoke Handler) (err error) {
+	if err := a.action.annotate(def); err != nil {
 		return err
 	}
-	h.op = newOperation(n, h.action.Service, h.action.Name)
-	h.op.action, h.op.inline, h.op.load = h.action, def.inline, new(admission.Action)
-	h.op.gate = s.gate
-	h.native = newCallFormat[In, Out](native.Name)
-	if h.plan, err = n.compileRules(h.action.In, def.where); err != nil {
+	a.op = newOperation(n, a.action.Service, a.action.Name)
+	a.op.action, a.op.inline, a.op.load = a.action, def.inline, new(admission.Action)
+	a.op.gate = s.gate
+	a.formats = &callFormats{native: newCallFormat(a.action, native.Name)}
+	if a.plan, err = n.compileRules(a.action.In, def.where); err != nil {
 		return err
 	}
 	var wrapped bool
-	h.chain, wrapped = h.action.composeHandler(h.invoke, n, s, def, h.plan != nil)
-	h.direct, h.borrow = !wrapped && s.gate == nil, def.borrow && !wrapped
+	a.chain, wrapped = a.action.composeHandler(invoke, n, s, def, a.plan != nil)
+	a.direct, a.borrow = !wrapped && s.gate == nil, def.borrow && !wrapped
 	return nil
 }
 
@@ -221,15 +234,15 @@ func (a *Action) composeHandler(inner Handler, n *Node, s *Service, def *definit
 // action with nothing around it, it is the author's function and a recover. What is done here must be the same as in run,
 // which handles all other calls.
 func (h *handler[In, Out]) call(ctx context.Context, in In) (out Out, err error) {
-	c := h.op.bareContext(ctx)
+	c := h.own.op.bareContext(ctx)
 	if c == nil {
 		return h.callWith(ctx, in, callOptions{})
 	}
-	if !h.direct {
+	if !h.own.direct {
 		return h.callChain(c, in, nil)
 	}
-	if h.plan != nil {
-		if err := checkRules(h.plan, h.action, &in); err != nil {
+	if h.own.plan != nil {
+		if err := checkRules(h.own.plan, h.own.action, &in); err != nil {
 			return out, err
 		}
 	}
@@ -240,7 +253,7 @@ func (h *handler[In, Out]) call(ctx context.Context, in In) (out Out, err error)
 		}
 	}()
 	out, err = h.fn(c, in)
-	if err != nil || h.op.scopes.live.Load() != 0 {
+	if err != nil || h.own.op.scopes.live.Load() != 0 {
 		out, err = h.finish(c, out, err) // asks err, whose methods may panic
 	}
 	returned = true
@@ -249,13 +262,13 @@ func (h *handler[In, Out]) call(ctx context.Context, in In) (out Out, err error)
 
 // callWith handles calls with options, with a context of their own, or with middlewares.
 func (h *handler[In, Out]) callWith(ctx context.Context, in In, o callOptions) (out Out, err error) {
-	c, failed := h.op.enter(ctx)
+	c, failed := h.own.op.enter(ctx)
 	if failed != nil {
 		return out, failed
 	}
-	if h.direct && o.timeout == 0 {
+	if h.own.direct && o.timeout == 0 {
 		if _, guarded := c.needsGuard(); !guarded {
-			if h.plan != nil {
+			if h.own.plan != nil {
 				if err := h.validate(&in); err != nil {
 					return out, err
 				}
@@ -269,11 +282,11 @@ func (h *handler[In, Out]) callWith(ctx context.Context, in In, o callOptions) (
 // callChain runs the call through gate, guard and middlewares. c is its context; o is nil for no options.
 func (h *handler[In, Out]) callChain(c *callContext, in In, o *callOptions) (out Out, err error) {
 	f := h.takeRequest()
-	f.action, f.in = h.action, in
+	f.in = in
 	if o != nil {
-		f.options = *o
+		f.request.options = *o
 	}
-	if err = h.op.callChain(c, &f.Request, h.chain); err == nil {
+	if err = h.own.op.callChain(c, &f.request, h.own.chain); err == nil {
 		out = f.out
 	}
 	h.putRequest(f)
@@ -337,42 +350,68 @@ func (h *handler[In, Out]) finish(c *callContext, out Out, err error) (Out, erro
 
 // panicked replaces finish for a handler that did not return.
 func (h *handler[In, Out]) panicked(c *callContext, value any) (none Out, err error) {
-	return none, c.recovered(h.action.Name, value)
+	return none, c.recovered(h.own.action.Name, value)
 }
 
 func (h *handler[In, Out]) validate(in *In) error {
-	if h.plan == nil {
+	if h.own.plan == nil {
 		return nil
 	}
-	return checkRules(h.plan, h.action, in)
+	return checkRules(h.own.plan, h.own.action, in)
 }
 
 func (h *handler[In, Out]) callAny(ctx context.Context, in, out any, o callOptions) error {
-	var typed In
-	if err := convertInto(&typed, in); err != nil {
-		return h.badInput(err)
+	f := h.takeRequest()
+	err := h.own.callAny(ctx, f, in, out, o)
+	h.putRequest(f)
+	return err
+}
+
+func (a *localAction) callAny(ctx context.Context, f localRequest, in, out any, o callOptions) error {
+	if err := convertInto(f.input(), in); err != nil {
+		return a.badInput(err)
 	}
-	result, err := h.callWith(ctx, typed, o)
-	if err != nil {
+	if err := a.callRequest(ctx, f, o); err != nil {
 		return err
 	}
-	if err := convertInto(out, &result); err != nil {
-		n := h.op.node
-		return n.badOutput("the answer of "+h.action.Name, n.id, mismatch(h.action.Out, out), err)
+	if err := convertInto(out, f.output()); err != nil {
+		n := a.op.node
+		return n.badOutput("the answer of "+a.action.Name, n.id, mismatch(a.action.Out, out), err)
 	}
 	return nil
 }
 
 func (h *handler[In, Out]) callJSON(ctx context.Context, in, dst []byte, o callOptions) ([]byte, error) {
-	var typed In
-	if err := decodeJSON(in, &typed); err != nil {
-		return dst, h.badInput(err)
+	f := h.takeRequest()
+	dst, err := h.own.callJSON(ctx, f, in, dst, o)
+	h.putRequest(f)
+	return dst, err
+}
+
+func (a *localAction) callJSON(ctx context.Context, f localRequest, in, dst []byte, o callOptions) ([]byte, error) {
+	if err := decodeJSON(in, f.input()); err != nil {
+		return dst, a.badInput(err)
 	}
-	result, err := h.callWith(ctx, typed, o)
-	if err != nil {
+	if err := a.callRequest(ctx, f, o); err != nil {
 		return dst, err
 	}
-	return h.op.node.appendJSON(dst, h.action, &result)
+	return a.op.node.appendJSON(dst, a.action, f.output())
+}
+
+// callRequest is callWith for a request that has its input.
+func (a *localAction) callRequest(ctx context.Context, f localRequest, o callOptions) error {
+	c, failed := a.op.enter(ctx)
+	if failed != nil {
+		return failed
+	}
+	r, chain, direct := f.way()
+	if direct && o.timeout == 0 {
+		if _, guarded := c.needsGuard(); !guarded {
+			return f.callDirect(c)
+		}
+	}
+	r.options = o
+	return a.op.callChain(c, r, chain)
 }
 
 // mismatch is the error of an output that cannot be given to a caller of another type; out points to what the caller wants.
@@ -380,16 +419,17 @@ func mismatch(has reflect.Type, out any) string {
 	return fmt.Sprintf("is %s, which does not fit the caller's %s", has, reflect.TypeOf(out).Elem())
 }
 
-func (h *handler[In, Out]) badInput(err error) error {
-	return badInput(h.op.node, "the input of "+h.action.Name, err)
+func (a *localAction) badInput(err error) error {
+	return badInput(a.op.node, "the input of "+a.action.Name, err)
 }
 
 func (h *handler[In, Out]) takeRequest() *typedRequest[In, Out] {
-	if f, ok := h.requests.Get().(*typedRequest[In, Out]); ok {
-		return f
+	f, ok := h.requests.Get().(*typedRequest[In, Out])
+	if !ok {
+		f = &typedRequest[In, Out]{handler: h}
+		f.request.typed = f
 	}
-	f := &typedRequest[In, Out]{handler: h}
-	f.typed = f
+	f.request.action = h.own.action
 	return f
 }
 
@@ -399,7 +439,7 @@ func (h *handler[In, Out]) putRequest(f *typedRequest[In, Out]) {
 	var in In
 	var out Out
 	f.in, f.out = in, out
-	f.action, f.valid, f.options = nil, false, callOptions{}
+	f.request.action, f.request.valid, f.request.options = nil, false, callOptions{}
 	h.requests.Put(f)
 }
 

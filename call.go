@@ -338,112 +338,118 @@ func Bind[In, Out any](from Caller, action string) Func[In, Out] {
 			if h := b.handler.Load(); h != nil && len(options) == 0 {
 				return h.call(ctx, in)
 			}
-			return b.callGeneral(ctx, in, options)
+			return b.callGeneral(ctx, in, options, nil)
 		}
 	}
-	var ready atomic.Pointer[binding[In, Out]]
+	c := NewAction[In, Out](action) // which looks the node up when it is called
 	return func(ctx context.Context, in In, options ...CallOption) (Out, error) {
-		n := from.callingNode()
-		if n == nil {
-			var none Out
-			return none, errNoNode(from, action)
-		}
-		b := ready.Load()
-		if b == nil || b.node != n {
-			b = bindingOf[In, Out](n, action)
-			ready.Store(b)
-		}
-		if h := b.handler.Load(); h != nil && len(options) == 0 {
-			return h.call(ctx, in)
-		}
-		return b.callGeneral(ctx, in, options)
+		return c.Call(ctx, from, in, options...)
 	}
 }
 
 // binding follows one name with one pair of types: the table hands it each new endpoint, so a call looks nothing up.
 type binding[In, Out any] struct {
-	node         *Node
-	action       string
-	handler      atomic.Pointer[handler[In, Out]]      // nil when the endpoint is none, or has other types
-	remoteCaller atomic.Pointer[remoteCaller[In, Out]] // nil when the action is not on other nodes
-	endpoint     atomic.Pointer[endpoint]              // nil when there is none
+	name    boundName
+	handler atomic.Pointer[handler[In, Out]] // nil when the endpoint is none, or has other types
 }
 
-// callGeneral calls what the fast path cannot: with options, on another node, with other types, or nothing.
-func (b *binding[In, Out]) callGeneral(ctx context.Context, in In, options []CallOption) (Out, error) {
+// boundName is the part of a binding that has no types.
+type boundName struct {
+	node     *Node
+	action   string
+	types    callTypes
+	remote   atomic.Pointer[remoteCaller] // nil when the action is not on other nodes
+	endpoint atomic.Pointer[endpoint]     // nil when there is none
+	typed    follower                     // the binding that this is a part of
+}
+
+// callGeneral calls what the fast path cannot: with options, on another node, with other types, or nothing. by may be nil.
+func (b *binding[In, Out]) callGeneral(ctx context.Context, in In, options []CallOption, by *contract) (Out, error) {
 	o := gather(options)
-	if o.anyNode() {
-		if c := b.remoteCaller.Load(); c != nil {
-			return c.call(ctx, in, o)
-		}
-		if h := b.handler.Load(); h != nil {
-			return h.callWith(ctx, in, o)
-		}
+	if h := b.handler.Load(); h != nil && o.anyNode() {
+		return h.callWith(ctx, in, o)
 	}
-	e, err := b.find(&o)
-	if a, isRemote := e.(*remoteAction); isRemote && err == nil {
-		return callRemote[Out](ctx, a, in, o)
+	c, through, e, err := b.name.find(&o, by)
+	if c != nil {
+		return callThrough[Out](ctx, c, in, o, through)
 	}
 	return callConverted[Out](ctx, e, err, in, o)
 }
 
-// find is the endpoint for a call with options.
-func (b *binding[In, Out]) find(o *callOptions) (endpoint, error) {
-	var e endpoint
-	if p := b.endpoint.Load(); p != nil {
-		e = *p
+// find is the endpoint for a call with options, or who calls it on other nodes, and the way.
+func (b *boundName) find(o *callOptions, by *contract) (c *remoteCaller, through way, e endpoint, err error) {
+	if c = b.remote.Load(); c == nil || !o.anyNode() {
+		if p := b.endpoint.Load(); p != nil {
+			e = *p
+		}
+		e, err = b.node.endpointFor(e, b.action, o)
+		a, isRemote := e.(*remoteAction)
+		if err != nil || !isRemote {
+			return nil, through, e, err
+		}
+		c = a.callerOf(b.types.in, b.types.out)
 	}
-	return b.node.endpointFor(e, b.action, o)
+	if through, err = by.through(c.target); err != nil {
+		c = nil
+	}
+	return c, through, nil, err
 }
 
 // follow takes the endpoint that the routing table now has for the name.
-func (b *binding[In, Out]) follow(e endpoint) {
+func (b *boundName) follow(e endpoint) {
 	if e == nil {
 		b.endpoint.Store(nil)
 	} else {
 		b.endpoint.Store(&e)
 	}
-	h, _ := e.(*handler[In, Out])
-	b.handler.Store(h)
-	var c *remoteCaller[In, Out]
+	b.typed.follow(e)
+	var c *remoteCaller
 	if a, ok := e.(*remoteAction); ok {
-		c = remoteCallerOf[In, Out](a)
+		c = a.callerOf(b.types.in, b.types.out)
 	}
-	b.remoteCaller.Store(c)
-}
-
-// bindingKey identifies a binding of a node: there is one for each name and pair of types that the program still uses.
-type bindingKey struct {
-	action string
-	types  reflect.Type
+	b.remote.Store(c)
 }
 
 // follower is a binding without its types.
 type follower interface{ follow(endpoint) }
 
+func (b *binding[In, Out]) follow(e endpoint) {
+	h, _ := e.(*handler[In, Out])
+	b.handler.Store(h)
+}
+
+// bindingKey identifies a binding of a node: there is one for each name and pair of types that the program still uses.
+type bindingKey struct {
+	action string
+	types  callTypes
+}
+
 func bindingOf[In, Out any](n *Node, action string) *binding[In, Out] {
+	key := bindingKey{action, callTypes{reflect.TypeFor[In](), reflect.TypeFor[Out]()}}
+	return n.bind(key, func() (*boundName, follower) {
+		b := &binding[In, Out]{}
+		return &b.name, b
+	}).(*binding[In, Out])
+}
+
+// bind finds the binding of a name, or adds a new one.
+func (n *Node) bind(key bindingKey, newBinding func() (*boundName, follower)) follower {
 	n.tableLock.Lock()
 	defer n.tableLock.Unlock()
-	key := bindingKey{action, reflect.TypeFor[binding[In, Out]]()}
 	if held := n.bindings[key]; held != nil {
-		if known, ok := held().(*binding[In, Out]); ok {
-			return known
+		if known := held(); known != nil {
+			return known.typed
 		}
 	}
-	b := &binding[In, Out]{node: n, action: action}
-	b.follow(n.table.Load().find(action))
-	weakly := weak.Make(b) // so that programs that bind names as they come do not fill the node
+	b, typed := newBinding()
+	b.node, b.action, b.types, b.typed = n, key.action, key.types, typed
+	b.follow(n.table.Load().find(key.action))
 	if n.bindings[key] == nil {
-		n.boundServices[serviceOf(action)]++
+		n.boundServices[serviceOf(key.action)]++
 	}
-	n.bindings[key] = func() follower {
-		if b := weakly.Value(); b != nil {
-			return b
-		}
-		return nil
-	}
+	n.bindings[key] = weak.Make(b).Value // weakly, so that programs that bind names as they come do not fill the node
 	runtime.AddCleanup(b, n.forgetBinding, key)
-	return b
+	return typed
 }
 
 // forgetBinding removes a binding that has been garbage collected.

@@ -22,39 +22,43 @@ import (
 // that come meanwhile are not called. Where no node offers the action, it yields one error, as a call would end with.
 func (c *Contract[In, Out]) CallEach(ctx context.Context, from Caller, in In, options ...CallOption) iter.Seq2[Out, error] {
 	return func(yield func(Out, error) bool) {
-		var none Out
-		each, err := c.each(from, gather(options))
-		if err != nil {
-			yield(none, err)
+		each := func(out any, err error) bool { return yield(*out.(*Out), err) }
+		c.untyped().callEach(ctx, from, &in, func() any { return new(Out) }, options, each)
+	}
+}
+
+// callEach makes the calls, each with an output of its own from newOutput, and yields them as they come.
+func (c *contract) callEach(ctx context.Context, from Caller, in any, newOutput func() any, options []CallOption, yield func(out any, err error) bool) {
+	n, err := c.caller(from)
+	var each *gathering
+	if err == nil {
+		each, err = n.each(c.name, gather(options))
+	}
+	if err != nil {
+		yield(newOutput(), err)
+		return
+	}
+	type answer struct {
+		out any
+		err error
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan answer, len(each.targets)) // with space for all, so that nobody waits for a loop that was left
+	for _, target := range each.targets {
+		one := &contract{name: target.action}
+		o := gather(append(slices.Clip(options), target.only))
+		go func() {
+			out := newOutput()
+			call := func(ctx context.Context) error { return one.callAny(ctx, n, in, out, o) }
+			isolateGoroutine(c.name, ctx, call, func(err error) { answers <- answer{out, logEnded(from, err)} })
+		}()
+	}
+	for range each.targets {
+		a := <-answers
+		yields, over := each.take(&a.err)
+		if yields && !yield(a.out, a.err) || over {
 			return
-		}
-		type answer struct {
-			out Out
-			err error
-		}
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		answers := make(chan answer, len(each.targets)) // with space for all, so that nobody waits for a loop that was left
-		for _, target := range each.targets {
-			to := append(slices.Clip(options), target.only)
-			go func() {
-				var a answer
-				call := func(ctx context.Context) (err error) {
-					a.out, err = Call[Out](ctx, from, target.action, in, to...)
-					return err
-				}
-				isolateGoroutine(c.name, ctx, call, func(err error) {
-					a.err = logEnded(from, err)
-					answers <- a
-				})
-			}()
-		}
-		for range each.targets {
-			a := <-answers
-			yields, over := each.take(&a.err)
-			if yields && !yield(a.out, a.err) || over {
-				return
-			}
 		}
 	}
 }
@@ -146,17 +150,6 @@ func (g *gathering) noQuorum() *Error {
 }
 
 // each finds what CallEach calls.
-func (c *Contract[In, Out]) each(from Caller, o callOptions) (*gathering, error) {
-	if c == nil || c.name == "" {
-		return nil, errNotAContract("NewAction")
-	}
-	n := from.callingNode()
-	if n == nil {
-		return nil, errNoNode(from, c.name)
-	}
-	return n.each(c.name, o)
-}
-
 func (n *Node) each(name string, o callOptions) (*gathering, error) {
 	g := &gathering{action: name, quorum: int(o.quorum)}
 	t := n.table.Load()

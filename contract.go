@@ -24,10 +24,14 @@ import (
 //
 // A contract belongs to no node: any number of nodes may handle and call it, from many goroutines at once.
 type Contract[In, Out any] struct {
-	name    string
-	options []ActionOption
-	bound   atomic.Pointer[binding[In, Out]] // of the node that called last
+	contract contract
+	bound    atomic.Pointer[binding[In, Out]] // of the node that called last
+}
 
+// contract is the part of a [Contract] that has no types, which is compiled once.
+type contract struct {
+	name     string
+	options  []ActionOption
 	policies []Middleware // see With
 }
 
@@ -37,15 +41,62 @@ type Contract[In, Out any] struct {
 //
 // An invalid name is reported where it is used: by the start of a service that handles the contract, and by each call.
 func NewAction[In, Out any](name string, options ...ActionOption) *Contract[In, Out] {
-	return &Contract[In, Out]{name: name, options: options}
+	return &Contract[In, Out]{contract: contract{name: name, options: options}}
 }
 
-// agree takes over the options of a contract, which those of Handle may replace.
-func (d *definition) agree(options []ActionOption) {
-	for _, o := range options {
+// untyped is the contract without its types; nil for none.
+func (c *Contract[In, Out]) untyped() *contract {
+	if c == nil {
+		return nil
+	}
+	return &c.contract
+}
+
+// caller returns the node to call through.
+func (c *contract) caller(from Caller) (*Node, error) {
+	if c == nil || c.name == "" {
+		return nil, errNotAContract("NewAction")
+	}
+	if n := from.callingNode(); n != nil {
+		return n, nil
+	}
+	return nil, errNoNode(from, c.name)
+}
+
+// callAny makes a call whose input and output are what the pointers point to.
+func (c *contract) callAny(ctx context.Context, n *Node, in, out any, o callOptions) error {
+	e, err := n.endpointFor(n.table.Load().find(c.name), c.name, &o)
+	if err != nil {
+		return err
+	}
+	a, remote := e.(*remoteAction)
+	if !remote {
+		return e.(local).callAny(ctx, in, out, o)
+	}
+	way, err := c.through(a)
+	if err != nil {
+		return err
+	}
+	return a.callAny(ctx, in, out, o, way)
+}
+
+// agree takes over the name and the options of a contract, which those of Handle may replace, and reports whether it has a name.
+func (d *definition) agree(s *Service, c *contract) bool {
+	if c == nil || c.name == "" {
+		maker := "NewAction"
+		if d.stream {
+			maker = "NewStream"
+		}
+		s.declare("a contract", d.where)
+		s.problem(d.where, "%v", errNotAContract(maker))
+		return false
+	}
+	d.short = s.ownName(c.name, d.where)
+	for _, o := range c.options {
 		o.applyAction(d)
 	}
 	d.given = nil
+	return true
 }
 
 // errNotAContract is the error of a contract that is nil or the zero value.
@@ -54,70 +105,57 @@ func errNotAContract(maker string) *Error {
 }
 
 // Name is the action's full name.
-func (c *Contract[In, Out]) Name() string { return c.name }
+func (c *Contract[In, Out]) Name() string { return c.contract.name }
 
 // Handle adds the action to a service, as [Handle] does. Options given here come after those of the contract and replace
 // them, or add to them where they add up. A contract whose name is not that of an action of s is reported when the service
 // starts, with the file and line of this call.
 func (c *Contract[In, Out]) Handle(s *Service, fn func(context.Context, In) (Out, error), options ...ActionOption) {
-	where := option.Caller()
-	if c == nil || c.name == "" {
-		s.declare("a contract", where)
-		s.problem(where, "%v", errNotAContract("NewAction"))
-		return
+	def := &definition{where: option.Caller()}
+	if def.agree(s, c.untyped()) {
+		handle(s, def, fn, options)
 	}
-	def := &definition{short: s.ownName(c.name, where), where: where}
-	def.agree(c.options)
-	handle(s, def, fn, options)
 }
 
 // Call calls the action and waits for its answer, as [Call] does. It looks the name up once for a node, as [Bind] does: a call
 // within the node from a bare context allocates nothing. A program that calls through several nodes at once looks it up again
 // whenever the node changes; bind such a contract with [Contract.Bind].
 func (c *Contract[In, Out]) Call(ctx context.Context, from Caller, in In, options ...CallOption) (Out, error) {
-	if c == nil || c.name == "" {
-		var none Out
-		return none, errNotAContract("NewAction")
+	var b *binding[In, Out]
+	if c != nil && c.contract.name != "" {
+		if n := from.callingNode(); n != nil {
+			if b = c.bound.Load(); b == nil || b.name.node != n {
+				b = bindingOf[In, Out](n, c.contract.name)
+				c.bound.Store(b)
+			}
+		}
 	}
-	n := from.callingNode()
-	if n == nil {
+	if b == nil {
 		var none Out
-		return none, errNoNode(from, c.name)
-	}
-	b := c.bound.Load()
-	if b == nil || b.node != n {
-		b = bindingOf[In, Out](n, c.name)
-		c.bound.Store(b)
+		_, err := c.untyped().caller(from)
+		return none, err
 	}
 	if h := b.handler.Load(); h != nil && len(options) == 0 {
 		return h.call(ctx, in)
 	}
-	if len(c.policies) > 0 {
-		return c.callGuarded(ctx, b, in, gather(options))
-	}
-	return b.callGeneral(ctx, in, options)
+	return b.callGeneral(ctx, in, options, &c.contract)
 }
 
 // Bind is the action as a function that calls through from.
 func (c *Contract[In, Out]) Bind(from Caller) Func[In, Out] {
-	if c == nil || c.name == "" {
-		return func(context.Context, In, ...CallOption) (none Out, err error) {
-			return none, errNotAContract("NewAction")
-		}
-	}
-	if len(c.policies) > 0 {
+	if c == nil || c.contract.name == "" || len(c.contract.policies) > 0 {
 		return func(ctx context.Context, in In, options ...CallOption) (Out, error) {
 			return c.Call(ctx, from, in, options...)
 		}
 	}
-	return Bind[In, Out](from, c.name)
+	return Bind[In, Out](from, c.contract.name)
 }
 
 // Into is a call for [All], whose answer is stored in *out.
 func (c *Contract[In, Out]) Into(out *Out, in In, options ...CallOption) PreparedCall {
 	name := ""
 	if c != nil {
-		name = c.name
+		name = c.contract.name
 	}
 	return PreparedCall{name, func(ctx context.Context, from Caller) (err error) {
 		*out, err = c.Call(ctx, from, in, options...)
@@ -126,49 +164,48 @@ func (c *Contract[In, Out]) Into(out *Out, in In, options ...CallOption) Prepare
 }
 
 // StreamContract is the name and the types of an action that is a stream. See [Contract].
-type StreamContract[In, Out any] struct {
-	name    string
-	options []ActionOption
-}
+type StreamContract[In, Out any] struct{ contract contract }
 
 // NewStream makes the contract of a stream: callers send In and receive Out. See [NewAction].
 func NewStream[In, Out any](name string, options ...ActionOption) *StreamContract[In, Out] {
-	return &StreamContract[In, Out]{name: name, options: options}
+	return &StreamContract[In, Out]{contract{name: name, options: options}}
+}
+
+func (c *StreamContract[In, Out]) untyped() *contract {
+	if c == nil {
+		return nil
+	}
+	return &c.contract
 }
 
 // Name is the stream's full name.
-func (c *StreamContract[In, Out]) Name() string { return c.name }
+func (c *StreamContract[In, Out]) Name() string { return c.contract.name }
 
 // Handle adds the stream to a service, as [HandleStream] does. See [Contract.Handle].
 func (c *StreamContract[In, Out]) Handle(s *Service, fn func(context.Context, *Stream[In, Out]) error, options ...ActionOption) {
-	where := option.Caller()
-	if c == nil || c.name == "" {
-		s.declare("a contract", where)
-		s.problem(where, "%v", errNotAContract("NewStream"))
-		return
+	def := &definition{where: option.Caller(), stream: true}
+	if def.agree(s, c.untyped()) {
+		handleStream(s, def, fn, options)
 	}
-	def := &definition{short: s.ownName(c.name, where), where: where, stream: true}
-	def.agree(c.options)
-	handleStream(s, def, fn, options)
 }
 
 // Open opens the stream, as [OpenStream] does. The caller must Close it.
 func (c *StreamContract[In, Out]) Open(ctx context.Context, from Caller, options ...CallOption) (*Stream[Out, In], error) {
-	if c == nil || c.name == "" {
+	if c == nil || c.contract.name == "" {
 		return nil, errNotAContract("NewStream")
 	}
-	return OpenStream[In, Out](ctx, from, c.name, options...)
+	return OpenStream[In, Out](ctx, from, c.contract.name, options...)
 }
 
 // Call opens the stream, sends one value and yields what comes back, as [CallStream] does.
 func (c *StreamContract[In, Out]) Call(ctx context.Context, from Caller, in In, options ...CallOption) iter.Seq2[Out, error] {
-	if c == nil || c.name == "" {
+	if c == nil || c.contract.name == "" {
 		return func(yield func(Out, error) bool) {
 			var none Out
 			yield(none, errNotAContract("NewStream"))
 		}
 	}
-	return CallStream[Out](ctx, from, c.name, in, options...)
+	return CallStream[Out](ctx, from, c.contract.name, in, options...)
 }
 
 // EventContract is the name and the payload's type of an event, as one value that emitters and handlers share:

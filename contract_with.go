@@ -1,7 +1,6 @@
 package sabir
 
 import (
-	"context"
 	"runtime"
 	"slices"
 	"weak"
@@ -20,60 +19,53 @@ func (c *Contract[In, Out]) With(policies ...Wrapper) *Contract[In, Out] {
 	if c == nil {
 		return nil
 	}
-	list := append(slices.Clip(c.policies), middlewaresOf(policies)...)
-	return &Contract[In, Out]{name: c.name, options: c.options, policies: list}
+	return &Contract[In, Out]{contract: c.contract.with(policies)}
 }
 
-// guarded are the middlewares of an action with those of one contract around them.
-type guarded struct {
-	chain Handler
-	err   error
+func (c *contract) with(policies []Wrapper) contract {
+	return contract{name: c.name, options: c.options, policies: append(slices.Clip(c.policies), middlewaresOf(policies)...)}
 }
 
-// callGuarded calls through the contract's policies, if the action is not only on this node.
-func (c *Contract[In, Out]) callGuarded(ctx context.Context, b *binding[In, Out], in In, o callOptions) (out Out, err error) {
-	e, err := b.find(&o)
-	a, remote := e.(*remoteAction)
-	if !remote || err != nil {
-		return callConverted[Out](ctx, e, err, in, o)
+// way is the way of calls to other nodes, through middlewares; wrapped is whether there are any.
+type way struct {
+	chain   Handler
+	wrapped bool
+	err     error // of the policies of a contract
+}
+
+// through is the way of an action's calls, with the policies around it that the contract has; c may be nil. Policies are composed once for each
+// action of each node. The action keeps them for as long as the contract is in use, so that programs which make contracts as they go do not fill it.
+func (c *contract) through(a *remoteAction) (way, error) {
+	if c == nil || len(c.policies) == 0 {
+		return a.way, nil
 	}
-	through := c.through(a)
-	if through.err != nil {
-		return out, through.err
-	}
-	return remoteCallerOf[In, Out](a).callThrough(ctx, in, o, through.chain, true)
-}
-
-// through composes the policies once for each action of each node. The action keeps them for as long as the contract is in use, so that programs
-// which make contracts as they go do not fill it.
-func (c *Contract[In, Out]) through(a *remoteAction) *guarded {
 	key := weak.Make(c)
-	if known, ok := a.guarded.Load(key); ok {
-		return known.(*guarded)
-	}
-	known, loaded := a.guarded.LoadOrStore(key, a.guardedBy(c.policies))
+	known, loaded := a.guarded.Load(key)
 	if !loaded {
-		from := weak.Make(a)
-		runtime.AddCleanup(c, func(key weak.Pointer[Contract[In, Out]]) {
-			if a := from.Value(); a != nil {
-				a.guarded.Delete(key)
-			}
-		}, key)
+		if known, loaded = a.guarded.LoadOrStore(key, a.guardedBy(c.policies)); !loaded {
+			from := weak.Make(a)
+			runtime.AddCleanup(c, func(key weak.Pointer[contract]) {
+				if a := from.Value(); a != nil {
+					a.guarded.Delete(key)
+				}
+			}, key)
+		}
 	}
-	return known.(*guarded)
+	w := known.(*way)
+	return *w, w.err
 }
 
-func (a *remoteAction) guardedBy(policies []Middleware) *guarded {
+func (a *remoteAction) guardedBy(policies []Middleware) *way {
 	for _, m := range policies {
 		if m.Remote == nil {
-			return &guarded{err: Errorf(CodeInvalidArgument, nameBadOption, "the contract of %s: the middleware %q wraps no calls to other nodes: it has no Remote", a.action.Name, m.Name)}
+			return &way{err: Errorf(CodeInvalidArgument, nameBadOption, "the contract of %s: the middleware %q wraps no calls to other nodes: it has no Remote", a.action.Name, m.Name)}
 		}
 	}
 	action := *a.action // its own, for what the policies refuse concerns calls through this contract alone
 	action.refused = nil
-	chain, _ := composeCall(&action, a.chain, policies, remoteLayer)
+	chain, _ := composeCall(&action, a.way.chain, policies, remoteLayer)
 	if err := action.refusal(); err != nil {
-		return &guarded{err: Errorf(CodeInvalidArgument, nameBadOption, "the contract of %s: %w", action.Name, err)}
+		return &way{err: Errorf(CodeInvalidArgument, nameBadOption, "the contract of %s: %w", action.Name, err)}
 	}
-	return &guarded{chain: chain}
+	return &way{chain: chain, wrapped: true}
 }

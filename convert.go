@@ -17,6 +17,10 @@ type codecError = codec.Error
 // for names and tags, are assigned; others that agree in shape go through JSON, where fields are matched by their JSON names.
 func convertInto(to, from any) error {
 	dst, src := reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()
+	if src.Type() == dst.Type() {
+		dst.Set(src)
+		return nil
+	}
 	switch howToConvert(src.Type(), dst.Type()) {
 	case assign:
 		dst.Set(src)

@@ -23,17 +23,18 @@ type dependency struct {
 }
 
 func (c *Contract[In, Out]) dependency() dependency {
-	if c == nil {
-		return dependency{}
-	}
-	return dependency{serviceOf(c.name), c.name, reflect.TypeFor[In](), reflect.TypeFor[Out](), false}
+	return c.untyped().dependency(reflect.TypeFor[In](), reflect.TypeFor[Out](), false)
 }
 
 func (c *StreamContract[In, Out]) dependency() dependency {
+	return c.untyped().dependency(reflect.TypeFor[In](), reflect.TypeFor[Out](), true)
+}
+
+func (c *contract) dependency(in, out reflect.Type, stream bool) dependency {
 	if c == nil {
 		return dependency{}
 	}
-	return dependency{serviceOf(c.name), c.name, reflect.TypeFor[In](), reflect.TypeFor[Out](), true}
+	return dependency{serviceOf(c.name), c.name, in, out, stream}
 }
 
 // DependsOn says what this service uses of others:

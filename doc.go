@@ -77,8 +77,8 @@
 //
 //	Call                         call.go: the routing table has a remoteAction for the name
 //	callRemote                   remote_action.go
-//	remoteCaller.call            one for each pair of types: keeps a pool of requests
-//	remoteCaller.callChain       the middlewares of the Remote layer
+//	callThrough                  takes a request from the pool, with an input and an output of the caller's types
+//	remoteCaller.call            one for each pair of types: the middlewares of the Remote layer
 //	remoteAction.send            their inner end
 //	remoteRequest.roundTrip      remote_call.go: tries nodes until one has the call
 //	remoteAction.pick            remote_pick.go: the balancer chooses among those that offer the action and are well
@@ -94,11 +94,12 @@
 //	meshHost.Route               mesh_host.go
 //	inboundRoute.Serve           serve.go: for each call
 //	inboundRoute.resolve         what the name means now
-//	handler.serve                decodes, runs, encodes
+//	handler.serve                takes a request from the pool
+//	localAction.serve            decodes, runs, encodes
 //	operation.enterFromLink      the context, with what came along
 //	operation.serveRequest       from here as a local call
 //	handler.run                  action.go
-//	handler.answer               encodes into the link's buffer
+//	localAction.answer           encodes into the link's buffer
 //	wire.Inbound.Reply
 //	valueFormat.decode           back on the first node, in callOverLink
 //
@@ -112,7 +113,7 @@
 //	eventQueue.push              event_queue.go
 //	eventHandler.run
 //	sendEvent                    remote_event.go: to groups that are on other nodes only
-//	callRemote                   from here an event is a call without an answer, up to the other node
+//	remoteAction.callAny         from here an event is a call without an answer, up to the other node
 //	meshHost.Route               mesh_host.go
 //	inboundEvents.Serve          serve_event.go
 //	inboundEvents.deliver        one handler of the group, or all

@@ -32,7 +32,7 @@ func Emit[T any](ctx context.Context, from Caller, name string, payload T, optio
 	for i := range p.groups {
 		failed := deliver(ctx, p.groups[i].pick(), payload)
 		if failed == errGroupGone {
-			failed = emitAgain(ctx, from, name, p.groups[i].name, payload)
+			failed = emitCopy(ctx, from, name, p.groups[i].name, payload)
 		}
 		unread += unreadBy(failed)
 		if failed != nil && err == nil {
@@ -40,7 +40,7 @@ func Emit[T any](ctx context.Context, from Caller, name string, payload T, optio
 		}
 	}
 	if len(p.remoteGroups) > 0 {
-		elsewhere := sendEvent(ctx, p.remoteGroups, payload)
+		elsewhere := sendCopy(ctx, p.remoteGroups, payload)
 		unread += unreadBy(elsewhere)
 		err = errors.Join(err, elsewhere)
 	}
@@ -50,15 +50,29 @@ func Emit[T any](ctx context.Context, from Caller, name string, payload T, optio
 	return err
 }
 
-// emitAgain sends an event to another member of a group, here or on another node, when the chosen one has just gone.
-func emitAgain[T any](ctx context.Context, from Caller, name, group string, payload T) error {
+// emitCopy must not be inlined, nor must sendCopy: the payload is moved to the heap there, and only for events that go elsewhere.
+//
+//go:noinline
+func emitCopy[T any](ctx context.Context, from Caller, name, group string, payload T) error {
+	return emitAgain(ctx, from, name, group, &payload)
+}
+
+//go:noinline
+func sendCopy[T any](ctx context.Context, to []*remoteAction, payload T) error {
+	return sendEvent(ctx, to, &payload)
+}
+
+// emitAgain sends an event to another member of a group, here or on another node, when the chosen one has just gone. payload points to the
+// payload.
+func emitAgain(ctx context.Context, from Caller, name, group string, payload any) error {
 	p, err := planOf(ctx, from, name)
 	if err != nil {
 		return err
 	}
 	for i := range p.groups {
 		if p.groups[i].name == group {
-			err := deliver(ctx, p.groups[i].pick(), payload)
+			at := p.groups[i].pick()
+			err := at.receiver.receiveAny(ctx, at, payload)
 			if err == errGroupGone {
 				err = emitAgain(ctx, from, name, group, payload)
 			}
@@ -84,7 +98,7 @@ func Broadcast[T any](ctx context.Context, from Caller, name string, payload T) 
 	if len(p.remoteNodes) == 0 {
 		return err
 	}
-	return errors.Join(err, sendEvent(ctx, p.remoteNodes, payload))
+	return errors.Join(err, sendCopy(ctx, p.remoteNodes, payload))
 }
 
 // BroadcastLocal is Broadcast to the services of this node only.

@@ -80,31 +80,35 @@ func On[T any](s *Service, pattern string, fn func(context.Context, T) error, op
 }
 
 func on[T any](s *Service, def *eventDefinition, fn func(context.Context, T) error, options []EventOption) {
-	s.declare("the handler of event "+def.pattern, def.where)
-	pattern := def.pattern
+	def.open = func(n *Node, s *Service) (receiver, error) {
+		h := &eventHandler[T]{fn: fn}
+		return h, h.own.compose(n, s, def, reflect.TypeFor[T](), h.invoke)
+	}
+	def.addTo(s, options, fn != nil)
+}
+
+// addTo adds the definition to its service; made is whether it has a function.
+func (d *eventDefinition) addTo(s *Service, options []EventOption, made bool) {
+	s.declare("the handler of event "+d.pattern, d.where)
 	for _, o := range options {
-		o.applyEvent(def)
+		o.applyEvent(d)
 	}
-	if !def.grouped {
-		def.group = s.name
+	if !d.grouped {
+		d.group = s.name
 	}
-	s.problems = append(s.problems, def.problems...)
-	if fn == nil {
-		s.problem(def.where, "the handler of event %q is nil", pattern)
+	s.problems = append(s.problems, d.problems...)
+	if !made {
+		s.problem(d.where, "the handler of event %q is nil", d.pattern)
 	}
-	if bad := names.PatternFault(pattern); bad != "" {
-		s.problem(def.where, "the event pattern %.100q %s", pattern, bad)
+	if bad := names.PatternFault(d.pattern); bad != "" {
+		s.problem(d.where, "the event pattern %.100q %s", d.pattern, bad)
 	}
 	for _, other := range s.handlers {
-		if other.pattern == pattern && other.group == def.group {
-			s.problem(def.where, "service %s has two handlers of %q in group %s; the first is at %s", s.fullName(), pattern, def.group, other.where)
+		if other.pattern == d.pattern && other.group == d.group {
+			s.problem(d.where, "service %s has two handlers of %q in group %s; the first is at %s", s.fullName(), d.pattern, d.group, other.where)
 		}
 	}
-	def.open = func(n *Node, s *Service) (receiver, error) {
-		r := &eventHandler[T]{fn: fn}
-		return r, r.compose(n, s, def)
-	}
-	s.handlers = append(s.handlers, def)
+	s.handlers = append(s.handlers, d)
 }
 
 // EventOption is an option of On: [Use], [Allow], [ConsumerGroup], [Buffered], [BestEffort]. Use and Allow add up; a service whose handler has two of another does not

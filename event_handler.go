@@ -51,25 +51,33 @@ type receiver interface {
 	finish(ctx context.Context) error
 }
 
-// eventHandler is a running handler of events.
+// eventHandler is a running handler of events. What is generic here is compiled for each type of payloads that a program has, and so is kept small.
 type eventHandler[T any] struct {
-	fn      func(context.Context, T) error
+	own localEvent
+	fn  func(context.Context, T) error
+}
+
+// localEvent is the part of an eventHandler that has no types.
+type localEvent struct {
 	node    *Node
 	sub     *Subscription
 	plan    *validate.Plan // nil where the payload has no rules
 	gate    *gate
-	direct  bool
+	direct  bool // no middleware and no gate
 	chain   EventHandler
-	queue   *eventQueue[T]
-	native  *eventFormat[T]
-	formats sync.Map // format to *receiving[T]
+	queue   *eventQueue
+	native  *eventFormat
+	formats sync.Map // format to *eventFormat
 }
 
-func (h *eventHandler[T]) subscription() *Subscription { return h.sub }
+func (h *eventHandler[T]) subscription() *Subscription      { return h.own.sub }
+func (h *eventHandler[T]) begin()                           { h.own.begin() }
+func (h *eventHandler[T]) finish(ctx context.Context) error { return h.own.finish(ctx) }
 
-func (h *eventHandler[T]) compose(n *Node, s *Service, def *eventDefinition) error {
+// compose wraps the handler once, when its service starts. invoke is the inner end.
+func (h *localEvent) compose(n *Node, s *Service, def *eventDefinition, payload reflect.Type, invoke EventHandler) error {
 	h.node, h.gate = n, s.gate
-	h.sub = &Subscription{Service: s.fullName(), Pattern: def.pattern, Group: def.group, Type: reflect.TypeFor[T](), Queued: def.queue > 0, watches: def.bestEffort}
+	h.sub = &Subscription{Service: s.fullName(), Pattern: def.pattern, Group: def.group, Type: payload, Queued: def.queue > 0, watches: def.bestEffort}
 	var err error
 	if h.plan, err = n.compileRules(h.sub.Type, def.where); err != nil {
 		return err
@@ -78,7 +86,7 @@ func (h *eventHandler[T]) compose(n *Node, s *Service, def *eventDefinition) err
 		return &Error{Code: CodeInvalidArgument, Name: nameBadService, Message: def.where.String() + ": the rules of the handler of " + def.pattern + " (sabir.Allow) need nodes that prove their names: " + wantNames}
 	}
 	var own, services, nodes, ruled bool
-	chain := EventHandler(h.invoke)
+	chain := invoke
 	chain, own = composeEvent(h.sub, chain, def.middlewares, true)
 	chain, services = composeEvent(h.sub, chain, s.middlewares, false)
 	h.chain, nodes = composeEvent(h.sub, chain, n.middlewares, false)
@@ -86,16 +94,16 @@ func (h *eventHandler[T]) compose(n *Node, s *Service, def *eventDefinition) err
 	if err := h.sub.refusal(); err != nil {
 		return fmt.Errorf("%s: %w", def.where, err)
 	}
-	h.direct = !own && !services && !nodes && !ruled && h.gate == nil
-	h.native = newEventFormat[T](native.Name)
+	h.native = newEventFormat(h.sub.Type, native.Name)
 	if def.queue > 0 {
 		h.queue = newEventQueue(h, def.queue)
 		h.queue.bestEffort = def.bestEffort
 	}
+	h.direct = !own && !services && !nodes && !ruled && h.gate == nil && h.queue == nil
 	return nil
 }
 
-func (h *eventHandler[T]) begin() {
+func (h *localEvent) begin() {
 	if h.queue != nil {
 		go h.queue.drain()
 	}
@@ -111,22 +119,19 @@ func (h *eventHandler[T]) receive(ctx context.Context, at *delivery, payload T) 
 }
 
 func (h *eventHandler[T]) receiveIn(c *callContext, ctx context.Context, at *delivery, payload T) error {
-	if h.plan != nil {
+	if h.own.plan != nil {
 		var err error
 		if payload, err = h.checkRules(at, payload); err != nil {
 			return err
 		}
 	}
-	if h.queue != nil {
-		return h.queue.push(ctx, queuedEvent[T]{ctx: c.detached(), at: at, payload: payload})
+	if !h.own.direct {
+		return h.receiveCopy(c, ctx, at, payload)
 	}
-	if h.direct {
-		if err := h.run(c, c, payload); err != nil {
-			h.node.logEvent(c, at.op, h.sub.Pattern, err)
-		}
-		return nil
+	if err := h.run(c, c, payload); err != nil {
+		h.own.node.logEvent(c, at.op, h.own.sub.Pattern, err)
 	}
-	return h.handle(c, at, payload)
+	return nil
 }
 
 // checkRules gives a payload the defaults in its struct tags and checks it against the rules there, on the emitter's way in, so that a broken one is the emitter's error and
@@ -134,26 +139,41 @@ func (h *eventHandler[T]) receiveIn(c *callContext, ctx context.Context, at *del
 //
 //go:noinline
 func (h *eventHandler[T]) checkRules(at *delivery, payload T) (T, error) {
-	h.plan.SetDefaults(unsafe.Pointer(&payload))
-	if err := h.plan.Check(unsafe.Pointer(&payload)); err != nil {
-		return payload, invalid(h.node, "the event "+at.op.name+" for "+h.sub.Service, err)
+	err := h.own.checkRules(at, unsafe.Pointer(&payload))
+	return payload, err
+}
+
+func (h *localEvent) checkRules(at *delivery, payload unsafe.Pointer) error {
+	h.plan.SetDefaults(payload)
+	if err := h.plan.Check(payload); err != nil {
+		return invalid(h.node, "the event "+at.op.name+" for "+h.sub.Service, err)
 	}
-	return payload, nil
+	return nil
+}
+
+// receiveCopy puts a payload on the heap for the queue, or for the middlewares. It must not be inlined, as checkRules.
+//
+//go:noinline
+func (h *eventHandler[T]) receiveCopy(c *callContext, ctx context.Context, at *delivery, payload T) error {
+	if queue := h.own.queue; queue != nil {
+		return queue.push(ctx, queuedEvent{ctx: c.detached(), at: at, payload: &payload})
+	}
+	return h.own.handle(c, at, &payload)
 }
 
 // errGroupGone means that a handler's service stopped listening a moment after the handler was chosen for an event. The
 // table of events no longer has it by then.
 var errGroupGone = &Error{Code: CodeUnavailable, Name: nameGroupGone, Retryable: true, Message: "the service is being removed"}
 
-// handle runs the handler inside gate and middlewares. Its error is errGroupGone or nil.
-func (h *eventHandler[T]) handle(c *callContext, at *delivery, payload T) error {
+// handle runs the handler inside gate and middlewares. payload points to the payload. Its error is errGroupGone or nil.
+func (h *localEvent) handle(c *callContext, at *delivery, payload any) error {
 	if h.gate != nil {
 		if !h.gate.enter() {
 			return errGroupGone
 		}
 		defer h.gate.leave()
 	}
-	e := &Event{Name: at.op.name, Subscription: h.sub, payload: &payload}
+	e := &Event{Name: at.op.name, Subscription: h.sub, payload: payload}
 	err := isolate(at.op.name, c, func(ctx context.Context) error { return h.chain(ctx, e) })
 	if err != nil {
 		h.node.logEvent(c, at.op, h.sub.Pattern, err)
@@ -170,7 +190,7 @@ func (h *eventHandler[T]) run(ctx context.Context, c *callContext, payload T) (e
 	returned := false
 	defer func() {
 		if !returned { // the error is logged, see logEvent
-			err = c.closeScope(panicError("the handler of "+c.op.name+" in "+h.sub.Service, recover()))
+			err = c.closeScope(panicError("the handler of "+c.op.name+" in "+h.own.sub.Service, recover()))
 		}
 	}()
 	err = h.fn(ctx, payload)
@@ -182,24 +202,24 @@ func (h *eventHandler[T]) run(ctx context.Context, c *callContext, payload T) (e
 }
 
 func (h *eventHandler[T]) receiveAny(ctx context.Context, at *delivery, payload any) error {
-	var typed T
-	if err := convertInto(&typed, payload); err != nil {
-		return h.unreadable(ctx, at, "a "+payloadType(payload), err)
+	typed := new(T)
+	if err := convertInto(typed, payload); err != nil {
+		return h.own.unreadable(ctx, at, "a "+payloadType(payload), err)
 	}
-	return h.receive(ctx, at, typed)
+	return h.receive(ctx, at, *typed)
 }
 
 func (h *eventHandler[T]) receiveEncoded(ctx context.Context, at *delivery, format codec.Codec, payload []byte) error {
-	var typed T
-	if err := format.Decode(payload, &typed); err != nil {
-		return h.unreadable(ctx, at, "written as "+format.Name(), err)
+	typed := new(T)
+	if err := format.Decode(payload, typed); err != nil {
+		return h.own.unreadable(ctx, at, "written as "+format.Name(), err)
 	}
-	return h.receive(ctx, at, typed)
+	return h.receive(ctx, at, *typed)
 }
 
 // unreadable is the emitter's error of a payload that cannot be read into the handler's type; other handlers still get it. It is
 // logged here too, on the handler's node, where the type may be the wrong one.
-func (h *eventHandler[T]) unreadable(ctx context.Context, at *delivery, payload string, err error) error {
+func (h *localEvent) unreadable(ctx context.Context, at *delivery, payload string, err error) error {
 	what := fmt.Sprintf("the event %s, %s, for the handler of %s in %s on node %s, which takes %s,",
 		at.op.name, payload, h.sub.Pattern, h.sub.Service, h.node.id, h.sub.Type)
 	failed := badInput(h.node, what, err)
@@ -219,7 +239,7 @@ func payloadType(payload any) string {
 	return v.Type().String()
 }
 
-func (h *eventHandler[T]) finish(ctx context.Context) (err error) {
+func (h *localEvent) finish(ctx context.Context) (err error) {
 	if h.queue != nil {
 		err = h.queue.finish(ctx)
 	}

@@ -4,15 +4,14 @@ import (
 	"context"
 	"sync"
 	"time"
-	"unsafe"
 
 	"github.com/sabir-go/sabir/internal/memory"
 )
 
 // eventQueue hands the events of a Buffered handler to its goroutine.
-type eventQueue[T any] struct {
-	handler *eventHandler[T]
-	events  chan queuedEvent[T]
+type eventQueue struct {
+	handler *localEvent
+	events  chan queuedEvent
 	ended   chan struct{} // closed when the goroutine is done
 	senders sync.RWMutex  // held for reading while sending, so that no send is on a closed channel
 	closed  bool
@@ -22,29 +21,29 @@ type eventQueue[T any] struct {
 	close      context.CancelFunc
 
 	memory  *memory.Account
-	measure func(*T) int // of what a payload holds beside its own memory; nil for nothing
+	measure func(any) int // of what a payload holds beside its own memory; nil for nothing
 }
 
-type queuedEvent[T any] struct {
+type queuedEvent struct {
 	ctx     *callContext
 	at      *delivery
-	payload T
+	payload any // a pointer to it
 	size    int // what is counted for it
 }
 
 // queueTimeout is the time that an emitter waits at a full queue.
 const queueTimeout = 5 * time.Second
 
-func newEventQueue[T any](h *eventHandler[T], length int) *eventQueue[T] {
-	q := &eventQueue[T]{handler: h, events: make(chan queuedEvent[T], length), ended: make(chan struct{}),
-		memory: h.node.memory.Queue(), measure: memory.Sizer[T]()}
+func newEventQueue(h *localEvent, length int) *eventQueue {
+	q := &eventQueue{handler: h, events: make(chan queuedEvent, length), ended: make(chan struct{}),
+		memory: h.node.memory.Queue(), measure: memory.SizerOf(h.sub.Type)}
 	q.closing, q.close = context.WithCancel(context.Background())
 	return q
 }
 
 // drain handles events until the queue is closed and empty. A handler that ends the goroutine makes it continue on another.
-func (q *eventQueue[T]) drain() {
-	var e queuedEvent[T]
+func (q *eventQueue) drain() {
+	var e queuedEvent
 	closed := false
 	defer func() {
 		if closed {
@@ -62,7 +61,7 @@ func (q *eventQueue[T]) drain() {
 	closed = true
 }
 
-func (q *eventQueue[T]) push(ctx context.Context, e queuedEvent[T]) error {
+func (q *eventQueue) push(ctx context.Context, e queuedEvent) error {
 	q.senders.RLock()
 	defer q.senders.RUnlock()
 	if q.closed {
@@ -84,7 +83,7 @@ func (q *eventQueue[T]) push(ctx context.Context, e queuedEvent[T]) error {
 }
 
 // wait is push for an event that there is no space for, by number or by bytes.
-func (q *eventQueue[T]) wait(ctx context.Context, e queuedEvent[T]) error {
+func (q *eventQueue) wait(ctx context.Context, e queuedEvent) error {
 	waiting, cancel := context.WithTimeout(ctx, queueTimeout)
 	defer cancel()
 	defer context.AfterFunc(q.closing, cancel)()
@@ -107,17 +106,16 @@ func (q *eventQueue[T]) wait(ctx context.Context, e queuedEvent[T]) error {
 }
 
 // sizeOf returns the bytes that a payload holds while it waits.
-func (q *eventQueue[T]) sizeOf(payload T) int {
-	size := int(unsafe.Sizeof(payload))
+func (q *eventQueue) sizeOf(payload any) int {
+	size := int(q.handler.sub.Type.Size())
 	if q.measure != nil {
-		measured := payload // so that only what is measured gets a place on the heap
-		size += q.measure(&measured)
+		size += q.measure(payload)
 	}
 	return size
 }
 
 // finish closes the queue and waits until what is in it was handled, or for the context.
-func (q *eventQueue[T]) finish(ctx context.Context) error {
+func (q *eventQueue) finish(ctx context.Context) error {
 	q.close()
 	q.senders.Lock()
 	q.closed = true

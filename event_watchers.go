@@ -46,9 +46,9 @@ func (a *remoteAction) watcher() string {
 
 // sendToWatchers has an event sent to the targets that only watch, and returns the others. The payload is written here, since the
 // emitter may change it as soon as Emit returns.
-func sendToWatchers[T any](ctx context.Context, to []*remoteAction, payload T) (others []*remoteAction) {
+func sendToWatchers(ctx context.Context, to []*remoteAction, payload any) (others []*remoteAction) {
 	var text stdjson.RawMessage
-	failed := convertInto(&text, &payload)
+	failed := convertInto(&text, payload)
 	var carried context.Context = &linkContext{Context: context.Background(), metadata: MetadataFromContext(ctx), requestID: RequestIDFromContext(ctx)}
 	if o := originAt(ctx, nextLevel(ctx)); o != nil {
 		carried = withGroups(carried, o.groups)
@@ -96,7 +96,7 @@ func (n *Node) sendToWatcher(name string, q *watcherQueue) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(e.ctx, watchedTimeout)
-		if err := sendEventTo(ctx, e.to, e.payload); err != nil {
+		if err := sendEventTo(ctx, e.to, &e.payload); err != nil {
 			n.log.Debug("an event did not reach those who watch", "node", n.id, "event", e.to.action.Name, "watcher", name, "error", err)
 		}
 		cancel()

@@ -314,7 +314,7 @@ func (f *foreignNodes) stop() {
 }
 
 // callForeign makes a call to a foreign node, or sends it an event, and counts it as callPeer does.
-func (c *remoteCaller[In, Out]) callForeign(ctx context.Context, to *provider, f *remoteRequest[In, Out]) (err error) {
+func (c *remoteCaller) callForeign(ctx context.Context, to *provider, f *remoteRequest) (err error) {
 	m := to.measure(f.options.key != "", f.calls)
 	outcome := outlier.Failure // where a method of the input or the answer ends the goroutine
 	defer func() { m.end(outcome) }()

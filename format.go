@@ -129,19 +129,14 @@ func missingCodec(name string) error {
 		Message: `the program links no codec of that name: add import _ "github.com/sabir-go/sabir/codec/` + name + `" if it is one of these`}
 }
 
-// chooseFormat chooses the format for calls of an action that send In and receive Out, to a node that takes theirs; nil
+// chooseFormat chooses the format for calls of an action that send in and receive out, to a node that takes theirs; nil
 // means that it takes any.
-func chooseFormat[In, Out any](n *Node, action *Action, peer string, theirs []string) (string, error) {
-	return n.chooseFormat(action, peer, theirs, fixedFormat(reflect.TypeFor[In](), reflect.TypeFor[Out]()), naturalFormat[In, Out])
-}
-
-// chooseFormat is the part of the function of that name that a program has once, and not for each pair of types. natural is only
-// asked where it matters, since a type's native form is made at first use.
-func (n *Node) chooseFormat(action *Action, peer string, theirs []string, fixed string, natural func() string) (string, error) {
+func (n *Node) chooseFormat(action *Action, peer string, theirs []string, in, out reflect.Type) (string, error) {
+	fixed := fixedFormat(in, out)
 	takes := func(names []string, format string) bool { return names == nil || slices.Contains(names, format) }
 	if strings.HasPrefix(action.Name, "$") || fixed == json.Name { // what nodes and tools ask nodes has to work always
 		if fixed == "" {
-			fixed = natural()
+			fixed = naturalFormat(in, out)
 		}
 		return fixed, nil
 	}
@@ -154,7 +149,7 @@ func (n *Node) chooseFormat(action *Action, peer string, theirs []string, fixed 
 		wanted = own
 	}
 	if wanted == nil {
-		if format := natural(); takes(theirs, format) {
+		if format := naturalFormat(in, out); takes(theirs, format) {
 			return format, nil
 		}
 		wanted = theirs
@@ -202,9 +197,11 @@ func fixedFormat(in, out reflect.Type) string {
 }
 
 // naturalFormat is native where both types have a native form, else JSON.
-func naturalFormat[In, Out any]() string {
-	if native.For[In]().Err() != nil || native.For[Out]().Err() != nil {
-		return json.Name
+func naturalFormat(in, out reflect.Type) string {
+	for _, t := range []reflect.Type{in, out} {
+		if _, err := native.Of(t); err != nil {
+			return json.Name
+		}
 	}
 	return native.Name
 }
@@ -220,26 +217,29 @@ func (n *Node) checkFormat(name string, wanted []string, format string) *Error {
 		Message: "node " + n.id + " takes no values as " + format + ": it takes " + strings.Join(own, ", ")}
 }
 
-// valueFormat encodes values of T for links: natively, or by a codec. On the wire a value is the number of its schema on
+// valueFormat encodes values of one type for links: natively, or by a codec. On the wire a value is the number of its schema on
 // that link, 0 without one, and then its bytes.
-type valueFormat[T any] struct {
-	native *native.Type[T] // nil: the codec
+//
+// It takes values by pointer, in an interface, since what is generic is compiled for each type that a program has.
+type valueFormat struct {
+	typ    reflect.Type
+	native *native.Dynamic // nil: the codec
 	codec  codec.Codec
 }
 
-// formatOf is the valueFormat of T for a format's name.
-func formatOf[T any](format string) (valueFormat[T], error) {
+// formatOf is the valueFormat of a type for a format's name.
+func formatOf(t reflect.Type, format string) (valueFormat, error) {
 	if format == native.Name {
-		if t := native.For[T](); t.Err() == nil && !untyped(reflect.TypeFor[T]()) {
-			return valueFormat[T]{native: t}, nil
+		if d, err := native.Of(t); err == nil && !untyped(t) {
+			return valueFormat{typ: t, native: d}, nil
 		}
 		format = json.Name // a value with a schema is native for its reader, one without is JSON
 	}
 	c, ok := codec.Lookup(format)
 	if !ok {
-		return valueFormat[T]{}, missingCodec(format)
+		return valueFormat{}, missingCodec(format)
 	}
-	return valueFormat[T]{codec: c}, nil
+	return valueFormat{typ: t, codec: c}, nil
 }
 
 var (
@@ -259,9 +259,9 @@ func generated(t reflect.Type) bool {
 
 func untyped(t reflect.Type) bool { return t.Kind() == reflect.Interface || t == rawType }
 
-// schemaNumber is the number of T's schema on the link, declared there at first use. It is 0 where T has none, and where the
+// schemaNumber is the number of the type's schema on the link, declared there at first use. It is 0 where it has none, and where the
 // peer accepts no more schemas.
-func (f valueFormat[T]) schemaNumber(l *wire.Link) uint32 {
+func (f *valueFormat) schemaNumber(l *wire.Link) uint32 {
 	if f.native == nil {
 		return 0
 	}
@@ -272,9 +272,9 @@ func (f valueFormat[T]) schemaNumber(l *wire.Link) uint32 {
 	return number
 }
 
-// append appends a value that is encoded with the schema of that number. A native value without a number goes as JSON, which
+// append appends the value that v points to, encoded with the schema of that number. A native value without a number goes as JSON, which
 // every reader of native values takes.
-func (f valueFormat[T]) append(dst []byte, number uint32, v *T) ([]byte, error) {
+func (f *valueFormat) append(dst []byte, number uint32, v any) ([]byte, error) {
 	dst = binary.AppendUvarint(dst, uint64(number))
 	switch {
 	case f.native == nil:
@@ -285,10 +285,10 @@ func (f valueFormat[T]) append(dst []byte, number uint32, v *T) ([]byte, error) 
 	return f.native.Append(dst, v)
 }
 
-// reader decodes into T what one peer encodes with one schema.
-type reader[T any] struct {
+// reader decodes into one type what one peer encodes with one schema.
+type reader struct {
 	schema *wire.Schema
-	native *native.Type[T]
+	native *native.Dynamic
 }
 
 // sharing says what of the data that a value is read from may become a part of the value.
@@ -308,9 +308,9 @@ func sharesIf(owned bool) sharing {
 	return sharesNothing
 }
 
-// decode reads a value that came with the schema, nil for none, into *v. last holds the reader of the
+// decode reads a value that came with the schema, nil for none, into what v points to. last holds the reader of the
 // schema that came before, which is nearly always the same.
-func (f valueFormat[T]) decode(data []byte, schema *wire.Schema, share sharing, last *atomic.Pointer[reader[T]], v *T) (kept bool, err error) {
+func (f *valueFormat) decode(data []byte, schema *wire.Schema, share sharing, last *atomic.Pointer[reader], v any) (kept bool, err error) {
 	if f.native == nil && schema == nil {
 		return false, f.codec.Decode(data, v)
 	}
@@ -330,7 +330,7 @@ func (f valueFormat[T]) decode(data []byte, schema *wire.Schema, share sharing, 
 		if err != nil {
 			return false, err
 		}
-		r = &reader[T]{schema, t}
+		r = &reader{schema, t}
 		last.Store(r)
 	}
 	switch share {
@@ -342,15 +342,14 @@ func (f valueFormat[T]) decode(data []byte, schema *wire.Schema, share sharing, 
 	return false, r.native.Decode(data, v)
 }
 
-// readerOf finds or compiles the translation from the schema to T. Schemas belong to links, and readers end with them.
-func (f valueFormat[T]) readerOf(schema *wire.Schema) (*native.Type[T], error) {
-	key := reflect.TypeFor[T]()
-	if known := schema.Reader(key); known != nil {
-		return known.(*native.Type[T]), nil
+// readerOf finds or compiles the translation from the schema to the type. Schemas belong to links, and readers end with them.
+func (f *valueFormat) readerOf(schema *wire.Schema) (*native.Dynamic, error) {
+	if known := schema.Reader(f.typ); known != nil {
+		return known.(*native.Dynamic), nil
 	}
 	t, err := f.native.From(schema.Schema)
 	if err != nil {
 		return nil, err
 	}
-	return schema.KeepReader(key, t).(*native.Type[T]), nil
+	return schema.KeepReader(f.typ, t).(*native.Dynamic), nil
 }

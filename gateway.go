@@ -136,9 +136,9 @@ var emptyObject = []byte("{}")
 
 func (h *handler[In, Out]) serveInbound(in gateway.Inbound, format codec.Codec, dst, body []byte) ([]byte, error) {
 	f := h.takeRequest()
-	defer h.putRequest(f)
-	f.action = h.action
-	return h.op.serveInbound(&in, format, dst, body, f)
+	dst, err := h.own.op.serveInbound(&in, format, dst, body, f)
+	h.putRequest(f)
+	return dst, err
 }
 
 // serveInbound is the part of a call from outside that a program has once, and not for each pair of types.

@@ -79,8 +79,8 @@ type Node struct {
 	table     atomic.Pointer[routingTable]
 	events    *eventTable
 	onceLock  sync.Mutex
-	once      map[*Service]*onceService      // see Once
-	bindings  map[bindingKey]func() follower // nil where the binding is not in use any more
+	once      map[*Service]*onceService        // see Once
+	bindings  map[bindingKey]func() *boundName // nil where the binding is not in use any more
 	tableLock sync.Mutex
 	changed   chan struct{} // closed and replaced when the table changes
 
@@ -153,7 +153,7 @@ func NewNode(options ...NodeOption) *Node {
 		made:          limits{depth: 100, stop: 10 * time.Second},
 		heapFloor:     defaultHeapFloor,
 		once:          make(map[*Service]*onceService),
-		bindings:      make(map[bindingKey]func() follower),
+		bindings:      make(map[bindingKey]func() *boundName),
 		boundServices: make(map[string]int),
 		needing:       make(map[*Service]bool),
 		remoteNames:   recent.New[string, *remoteAction](maxRemoteNames),

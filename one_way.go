@@ -23,13 +23,15 @@ const (
 // ([ErrTooManyCalls], after a wait of 5 s, or until ctx ends). How the call itself fails is in this node's log, once. in must not be changed
 // afterwards, since the call may still read what it points to.
 func (c *Contract[In, Out]) Send(ctx context.Context, from Caller, in In, options ...CallOption) error {
-	if c == nil || c.name == "" {
-		return errNotAContract("NewAction")
-	}
-	return sendOneWay(ctx, from, c.name, gather(options), func(ctx context.Context) error {
-		_, err := c.Call(ctx, from, in, options...)
+	return c.untyped().send(ctx, from, &in, new(Out), gather(options))
+}
+
+func (c *contract) send(ctx context.Context, from Caller, in, out any, o callOptions) error {
+	n, err := c.caller(from)
+	if err != nil {
 		return err
-	})
+	}
+	return sendOneWay(ctx, from, c.name, o, func(ctx context.Context) error { return c.callAny(ctx, n, in, out, o) })
 }
 
 // sendOneWay makes a call on a goroutine of its own, once there is space for it.

@@ -26,16 +26,15 @@ type remoteAction struct {
 	lost       atomic.Pointer[loss]          // when the last of them was lost; nil for never
 	preferred  bool                          // names without a version reach its service's
 	balancer   membership.Balancer
-	chain      Handler
+	way        way
 	kind       wire.RouteKind
 	group      string   // of an event that one group is to get; "" for all, and for an action
 	watches    bool     // of an event that emitters do not wait for
-	wrapped    bool     // there are middlewares on the way
 	in, out    string   // Go types, for listings
 	routes     string   // REST forms, as announced by the nodes that offer it
 	visibility string   // likewise
-	callers    sync.Map // type of a remoteCaller[In, Out] to it
-	guarded    sync.Map // weak pointer to a Contract to its *guarded; see Contract.With
+	callers    sync.Map // callTypes to the *remoteCaller for them
+	guarded    sync.Map // weak pointer to a contract to its *way; see Contract.With
 }
 
 // maxRemoteNames bounds the names that a node remembers besides those in its table.
@@ -61,9 +60,9 @@ func (n *Node) remoteByName(name string, o *callOptions) (endpoint, error) {
 func (n *Node) newRemoteAction(action *Action) *remoteAction {
 	a := &remoteAction{action: action, op: newOperation(n, action.Service, action.Name), balancer: n.balancerFor(action.Name), kind: wire.CallRoute}
 	action.node, action.signal, action.endpoint, action.budget = n, n.signal, a, budget.New()
-	a.chain, a.wrapped = n.composeToward(action, a.send)
+	a.way.chain, a.way.wrapped = n.composeToward(action, a.send)
 	if err := action.refusal(); err != nil {
-		a.chain, a.wrapped = func(context.Context, *Request) error { return err }, true
+		a.way = way{chain: func(context.Context, *Request) error { return err }, wrapped: true}
 	}
 	return a
 }
@@ -102,7 +101,49 @@ func (a *remoteAction) nodes() (list []string) {
 
 // callRemote calls an action that is not, or not only, on this node.
 func callRemote[Out, In any](ctx context.Context, a *remoteAction, in In, o callOptions) (Out, error) {
-	return remoteCallerOf[In, Out](a).call(ctx, in, o)
+	return callThrough[Out](ctx, remoteCallerOf[In, Out](a), in, o, a.way)
+}
+
+// callThrough makes the call on its way. It is all of a call to another node that is compiled for each pair of types.
+func callThrough[Out, In any](ctx context.Context, c *remoteCaller, in In, o callOptions, by way) (out Out, err error) {
+	own, failed := c.target.op.enter(ctx)
+	if failed != nil {
+		return out, failed
+	}
+	f := c.takeRequest()
+	input, output := f.in.(*In), f.out.(*Out)
+	f.options, *input = o, in
+	if err = c.call(own, f, by); err == nil {
+		out = *output
+	}
+	var noInput In
+	var noOutput Out
+	*input, *output = noInput, noOutput
+	c.putRequest(f)
+	return out, err
+}
+
+// callAny is callThrough for an input and an output that the pointers point to.
+func (a *remoteAction) callAny(ctx context.Context, in, out any, o callOptions, by way) error {
+	own, failed := a.op.enter(ctx)
+	if failed != nil {
+		return failed
+	}
+	return a.callAnyIn(own, in, out, o, by)
+}
+
+// callAnyIn is callAny in a context that is the call's already.
+func (a *remoteAction) callAnyIn(ctx context.Context, in, out any, o callOptions, by way) error {
+	c := a.callerOf(reflect.TypeOf(in).Elem(), reflect.TypeOf(out).Elem())
+	f := c.takeRequest()
+	f.options = o
+	copyValue(f.in, in)
+	err := c.call(ctx, f, by)
+	if err == nil {
+		copyValue(out, f.out)
+	}
+	c.drop(f)
+	return err
 }
 
 func (a *remoteAction) callJSON(ctx context.Context, in, dst []byte, o callOptions) ([]byte, error) {
@@ -133,69 +174,57 @@ type roundTripper interface {
 	count(*budget.Budget)
 }
 
-// remoteCaller makes the calls of a remoteAction whose types are In and Out.
-type remoteCaller[In, Out any] struct {
+// remoteCaller makes the calls of a remoteAction with one type of inputs and one of outputs.
+type remoteCaller struct {
 	target   *remoteAction
-	codecs   atomic.Pointer[[]*linkCodec[In, Out]]
-	requests sync.Pool // of *outgoing[In, Out]
+	in, out  reflect.Type
+	codecs   atomic.Pointer[[]*linkCodec]
+	requests sync.Pool // of *remoteRequest
 }
 
-func remoteCallerOf[In, Out any](a *remoteAction) *remoteCaller[In, Out] {
-	key := reflect.TypeFor[remoteCaller[In, Out]]()
-	if known, ok := a.callers.Load(key); ok {
-		return known.(*remoteCaller[In, Out])
+// callTypes are the types of a call.
+type callTypes struct{ in, out reflect.Type }
+
+func remoteCallerOf[In, Out any](a *remoteAction) *remoteCaller {
+	return a.callerOf(reflect.TypeFor[In](), reflect.TypeFor[Out]())
+}
+
+func (a *remoteAction) callerOf(in, out reflect.Type) *remoteCaller {
+	types := callTypes{in, out}
+	if known, ok := a.callers.Load(types); ok {
+		return known.(*remoteCaller)
 	}
-	known, _ := a.callers.LoadOrStore(key, &remoteCaller[In, Out]{target: a})
-	return known.(*remoteCaller[In, Out])
+	known, _ := a.callers.LoadOrStore(types, &remoteCaller{target: a, in: in, out: out})
+	return known.(*remoteCaller)
 }
 
-func (c *remoteCaller[In, Out]) call(ctx context.Context, in In, o callOptions) (Out, error) {
-	return c.callThrough(ctx, in, o, c.target.chain, c.target.wrapped)
-}
-
-// callThrough makes the call through middlewares, and says whether there are any.
-func (c *remoteCaller[In, Out]) callThrough(ctx context.Context, in In, o callOptions, chain Handler, wrapped bool) (out Out, err error) {
-	own, failed := c.target.op.enter(ctx)
-	if failed != nil {
-		return out, failed
-	}
-	return c.callChain(own, in, o, chain, wrapped)
-}
-
-// callChain runs the call through the middlewares. ctx is its context.
-func (c *remoteCaller[In, Out]) callChain(ctx context.Context, in In, o callOptions, chain Handler, wrapped bool) (out Out, err error) {
-	if o.timeout > 0 && (wrapped || c.target.remote != nil) { // a link keeps the time itself
+// call runs the request through the middlewares. ctx is its context.
+func (c *remoteCaller) call(ctx context.Context, f *remoteRequest, by way) error {
+	if limit := f.options.timeout; limit > 0 && (by.wrapped || c.target.remote != nil) { // a link keeps the time itself
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.timeout)
+		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	f := c.takeRequest()
-	f.action, f.options, f.in = c.target.action, o, in
-	err = f.attempt(ctx, chain)
-	if err == nil {
-		out = f.out
-	} else {
-		err = c.target.op.node.located(err)
+	if err := f.attempt(ctx, by.chain); err != nil {
+		return c.target.op.node.located(err)
 	}
-	c.putRequest(f)
-	return out, err
+	return nil
 }
 
-// remoteRequest is a request to another node with its typed input and output.
-type remoteRequest[In, Out any] struct {
+// remoteRequest is a request to another node.
+type remoteRequest struct {
 	Request
-	in           In
-	out          Out
-	remoteCaller *remoteCaller[In, Out]
-	attempts     attempts
-	calls        uint32 // that were made with this request, which is used again and again
+	caller   *remoteCaller
+	in, out  any // pointers to the input and the output, of the caller's types
+	attempts attempts
+	calls    uint32 // that were made with this request, which is used again and again
 }
 
-func (f *remoteRequest[In, Out]) made() *attempts { return &f.attempts }
+func (f *remoteRequest) made() *attempts { return &f.attempts }
 
 // count counts a call at its first attempt. The budget gets them some at a time, so that callers on several processors do not wait for
 // each other.
-func (f *remoteRequest[In, Out]) count(b *budget.Budget) {
+func (f *remoteRequest) count(b *budget.Budget) {
 	if f.attempts.counted {
 		return
 	}
@@ -207,52 +236,65 @@ func (f *remoteRequest[In, Out]) count(b *budget.Budget) {
 
 const depositCalls = 8
 
-func (c *remoteCaller[In, Out]) takeRequest() *remoteRequest[In, Out] {
-	if f, ok := c.requests.Get().(*remoteRequest[In, Out]); ok {
-		return f
+func (c *remoteCaller) takeRequest() *remoteRequest {
+	f, ok := c.requests.Get().(*remoteRequest)
+	if !ok {
+		f = &remoteRequest{caller: c, in: reflect.New(c.in).Interface(), out: reflect.New(c.out).Interface()}
+		f.typed = f
 	}
-	f := &remoteRequest[In, Out]{remoteCaller: c}
-	f.typed = f
+	f.action = c.target.action
 	return f
 }
 
-func (c *remoteCaller[In, Out]) putRequest(f *remoteRequest[In, Out]) {
-	*f = remoteRequest[In, Out]{remoteCaller: c, Request: Request{typed: f}, calls: f.calls}
+// putRequest gives the request back, whose input and output are zero again, so that the pool keeps no caller's values reachable.
+func (c *remoteCaller) putRequest(f *remoteRequest) {
+	f.Request, f.attempts = Request{typed: f}, attempts{}
 	c.requests.Put(f)
 }
 
-func (f *remoteRequest[In, Out]) input() any { return &f.in }
+func (f *remoteRequest) input() any { return f.in }
 
-func (f *remoteRequest[In, Out]) output() any { return &f.out }
+func (f *remoteRequest) output() any { return f.out }
 
-func (f *remoteRequest[In, Out]) copyOutput() any { return f.out }
+func (f *remoteRequest) copyOutput() any { return reflect.ValueOf(f.out).Elem().Interface() }
 
-func (f *remoteRequest[In, Out]) validate() error { return nil } // the node that handles it has the rules
+func (f *remoteRequest) validate() error { return nil } // the node that handles it has the rules
 
-func (f *remoteRequest[In, Out]) setOutput(value any) bool {
-	out, ok := value.(Out)
-	if ok {
-		f.out = out
+func (f *remoteRequest) setOutput(value any) bool {
+	t, want := reflect.TypeOf(value), f.caller.out
+	if t != want && (t == nil || want.Kind() != reflect.Interface || !t.Implements(want)) {
+		return false
 	}
-	return ok
+	reflect.ValueOf(f.out).Elem().Set(reflect.ValueOf(value))
+	return true
 }
 
-func (f *remoteRequest[In, Out]) fork() *Request {
-	c := f.remoteCaller.takeRequest()
-	c.action, c.options, c.valid, c.attempts, c.in = f.action, f.options, f.valid, f.attempts, f.in
+func (f *remoteRequest) fork() *Request {
+	c := f.caller.takeRequest()
+	c.options, c.valid, c.attempts = f.options, f.valid, f.attempts
+	copyValue(c.in, f.in)
 	return &c.Request
 }
 
-func (f *remoteRequest[In, Out]) adopt(fork *Request) {
-	c := fork.typed.(*remoteRequest[In, Out])
-	f.out, f.attempts = c.out, c.attempts
-	f.remoteCaller.putRequest(c)
+func (f *remoteRequest) adopt(fork *Request) {
+	c := fork.typed.(*remoteRequest)
+	copyValue(f.out, c.out)
+	f.attempts = c.attempts
+	f.drop(fork)
 }
 
 // drop gives up a fork that nothing uses any more.
-func (f *remoteRequest[In, Out]) drop(fork *Request) {
-	f.remoteCaller.putRequest(fork.typed.(*remoteRequest[In, Out]))
+func (f *remoteRequest) drop(fork *Request) { f.caller.drop(fork.typed.(*remoteRequest)) }
+
+// drop empties a request and gives it back.
+func (c *remoteCaller) drop(f *remoteRequest) {
+	reflect.ValueOf(f.in).Elem().SetZero()
+	reflect.ValueOf(f.out).Elem().SetZero()
+	c.putRequest(f)
 }
+
+// copyValue copies what one pointer points to to where another of the same type does.
+func copyValue(to, from any) { reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from).Elem()) }
 
 // describes reports whether the description that a node sent is the one that is known.
 func (a *remoteAction) describes(s *membership.Service, offered *membership.Action) bool {

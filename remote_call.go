@@ -21,8 +21,8 @@ const maxReroutes = 3
 
 // roundTrip sends the request to one of the nodes that offer the action, and returns its answer. A request that certainly
 // never reached a node goes to another at once, and so does one that arrived when the action had just been removed there.
-func (f *remoteRequest[In, Out]) roundTrip(ctx context.Context) error {
-	c := f.remoteCaller
+func (f *remoteRequest) roundTrip(ctx context.Context) error {
+	c := f.caller
 	for rerouted := 0; ; rerouted++ {
 		to, err := c.target.pick(&f.options, &f.attempts.avoided)
 		if err != nil && f.attempts.strict {
@@ -36,7 +36,7 @@ func (f *remoteRequest[In, Out]) roundTrip(ctx context.Context) error {
 			if own, isLocal := now.(local); isLocal {
 				return c.callHere(ctx, own, f)
 			}
-			c = remoteCallerOf[In, Out](now.(*remoteAction))
+			c = now.(*remoteAction).callerOf(c.in, c.out)
 			continue
 		}
 		f.attempts.node = to.id
@@ -89,18 +89,17 @@ func finalError(err error) error {
 }
 
 // linkCodec holds the declarations on one link for the calls of a remoteCaller: the route, and the encoding of the types.
-type linkCodec[In, Out any] struct {
+type linkCodec struct {
 	link         *wire.Link
 	route        *wire.Route
-	in           valueFormat[In]
-	out          valueFormat[Out]
-	schemaNumber uint32 // of In's schema on the link
-	reader       atomic.Pointer[reader[Out]]
+	in, out      valueFormat
+	schemaNumber uint32 // of the input's schema on the link
+	reader       atomic.Pointer[reader]
 }
 
 // codecOn finds or makes the linkCodec of a link. There are as many as links, so it looks through them in order. A new one
 // is added to a copy of the list, because calls read the list without a lock.
-func (c *remoteCaller[In, Out]) codecOn(l *wire.Link) (*linkCodec[In, Out], error) {
+func (c *remoteCaller) codecOn(l *wire.Link) (*linkCodec, error) {
 	if known := c.codecs.Load(); known != nil {
 		for _, lc := range *known {
 			if lc.link == l {
@@ -108,13 +107,13 @@ func (c *remoteCaller[In, Out]) codecOn(l *wire.Link) (*linkCodec[In, Out], erro
 			}
 		}
 	}
-	made := &linkCodec[In, Out]{link: l}
-	format, err := chooseFormat[In, Out](c.target.op.node, c.target.action, l.Peer().Node, mesh.Codecs(l))
+	made := &linkCodec{link: l}
+	format, err := c.target.op.node.chooseFormat(c.target.action, l.Peer().Node, mesh.Codecs(l), c.in, c.out)
 	if err != nil {
 		return nil, err
 	}
-	if made.in, err = formatOf[In](format); err == nil {
-		made.out, err = formatOf[Out](format)
+	if made.in, err = formatOf(c.in, format); err == nil {
+		made.out, err = formatOf(c.out, format)
 	}
 	if err != nil {
 		return nil, badInput(c.target.op.node, "the types of a call of "+c.target.action.Name, err)
@@ -123,7 +122,7 @@ func (c *remoteCaller[In, Out]) codecOn(l *wire.Link) (*linkCodec[In, Out], erro
 	made.route = l.Declare(c.target.kind, c.target.routeName(), format)
 	for {
 		old := c.codecs.Load()
-		grown := []*linkCodec[In, Out]{made}
+		grown := []*linkCodec{made}
 		if old != nil {
 			for _, other := range *old {
 				if other.link != l && other.link.Err() == nil { // those of lost links go
@@ -138,7 +137,7 @@ func (c *remoteCaller[In, Out]) codecOn(l *wire.Link) (*linkCodec[In, Out], erro
 }
 
 // callPeer sends the call, and counts it among those in flight to the peer, by which balancers choose, and by how it ended.
-func (c *remoteCaller[In, Out]) callPeer(ctx context.Context, to *provider, f *remoteRequest[In, Out]) (err error) {
+func (c *remoteCaller) callPeer(ctx context.Context, to *provider, f *remoteRequest) (err error) {
 	m := to.measure(f.options.key != "", f.calls)
 	outcome := outlier.Failure // where a method of the input or the answer ends the goroutine
 	defer func() { m.end(outcome) }()
@@ -149,7 +148,7 @@ func (c *remoteCaller[In, Out]) callPeer(ctx context.Context, to *provider, f *r
 
 // callOverLink sends the request over a link to the peer and decodes the answer. The input is encoded into the link's own
 // buffer, and the answer may become part of the output: see Keep.
-func (c *remoteCaller[In, Out]) callOverLink(ctx context.Context, p *mesh.Peer, f *remoteRequest[In, Out]) error {
+func (c *remoteCaller) callOverLink(ctx context.Context, p *mesh.Peer, f *remoteRequest) error {
 	link, err := c.target.connect(ctx, p, f.options.timeout)
 	if err != nil {
 		return err
@@ -173,7 +172,7 @@ func (c *remoteCaller[In, Out]) callOverLink(ctx context.Context, p *mesh.Peer, 
 	if left := timeLeft(ctx); left > 0 && (call.Timeout == 0 || left < call.Timeout) {
 		call.Timeout = left
 	}
-	data, err := lc.in.append(call.Buf(), lc.schemaNumber, &f.in)
+	data, err := lc.in.append(call.Buf(), lc.schemaNumber, f.in)
 	if err != nil {
 		return badInput(c.target.op.node, "the input of "+c.target.action.Name, err)
 	}
@@ -184,7 +183,7 @@ func (c *remoteCaller[In, Out]) callOverLink(ctx context.Context, p *mesh.Peer, 
 	if err != nil {
 		return c.target.callError(p, link, err)
 	}
-	kept, err := lc.out.decode(call.Reply(), call.Schema(), sharesIf(call.Owned()), &lc.reader, &f.out)
+	kept, err := lc.out.decode(call.Reply(), call.Schema(), sharesIf(call.Owned()), &lc.reader, f.out)
 	if kept {
 		call.Keep()
 	}
@@ -212,19 +211,15 @@ func (a *remoteAction) connect(ctx context.Context, p *mesh.Peer, timeout time.D
 }
 
 // callLocal makes a call for which the balancer chose this node.
-func (c *remoteCaller[In, Out]) callLocal(ctx context.Context, to *provider, own local, f *remoteRequest[In, Out]) (err error) {
+func (c *remoteCaller) callLocal(ctx context.Context, to *provider, own local, f *remoteRequest) (err error) {
 	m := to.measure(f.options.key != "", f.calls)
 	defer func() { m.end(outcomeOf(err)) }()
 	return c.callHere(ctx, own, f)
 }
 
 // callHere makes a call to an action of this node.
-func (c *remoteCaller[In, Out]) callHere(ctx context.Context, own local, f *remoteRequest[In, Out]) (err error) {
-	if h, ok := own.(*handler[In, Out]); ok {
-		f.out, err = h.callWith(ctx, f.in, f.options)
-		return err
-	}
-	return own.callAny(ctx, &f.in, &f.out, f.options)
+func (c *remoteCaller) callHere(ctx context.Context, own local, f *remoteRequest) error {
+	return own.callAny(ctx, f.in, f.out, f.options)
 }
 
 // fillMeta fills in what goes with a call besides its input. own is the operation of the call itself: the other node gets

@@ -252,7 +252,7 @@ func TestAnEventForANodeThatHasJustLeftReachesNoNode(t *testing.T) {
 				a.SetLinks(slices.DeleteFunc(slices.Clone(a.Links()), func(other *wire.Link) bool { return other == link }))
 				dropped = append(dropped, link)
 			}
-			lost = sendEvent(ctx, to, 1)
+			lost = sendEvent(ctx, to, new(1))
 		}
 		if !errors.Is(lost, ErrLinkLost) {
 			t.Errorf("%s where the link is lost: %v", kind, lost)
@@ -263,7 +263,7 @@ func TestAnEventForANodeThatHasJustLeftReachesNoNode(t *testing.T) {
 		caller.mesh.Load().GoAway(link)
 	}
 	for kind, to := range map[string][]*remoteAction{"Emit": plan.remoteGroups, "Broadcast": plan.remoteNodes} {
-		if err := sendEvent(ctx, to, 1); err != nil {
+		if err := sendEvent(ctx, to, new(1)); err != nil {
 			t.Errorf("%s where the node has left: %v", kind, err)
 		}
 	}
@@ -289,7 +289,7 @@ func TestAnEventForANodeWhoseGoodbyeIsUnderWayReachesNoNode(t *testing.T) {
 				go link.Drain(ctx) // for calls it does not matter which side ended it; the link with the stream stands
 				awaitRefusal(ctx, link)
 			}
-			if err := sendEvent(ctx, to, 1); err != nil {
+			if err := sendEvent(ctx, to, new(1)); err != nil {
 				t.Error(err)
 			}
 		})

@@ -142,12 +142,12 @@ func (p *eventPlan) group(name string) *eventGroup {
 func (n *Node) newRemoteEvent(event, group string) *remoteAction {
 	a := &remoteAction{action: &Action{Name: event, Remote: true, node: n, budget: budget.New()}, op: newOperation(n, "", event), balancer: n.balancerFor(event),
 		kind: wire.EventRoute, group: group}
-	a.op.event, a.chain = true, a.send
+	a.op.event, a.way.chain = true, a.send
 	return a
 }
 
-// sendEvent sends an event to other nodes, all at once, and waits for the answers of those that do not only watch.
-func sendEvent[T any](ctx context.Context, to []*remoteAction, payload T) error {
+// sendEvent sends an event to other nodes, all at once, and waits for the answers of those that do not only watch. payload points to the payload.
+func sendEvent(ctx context.Context, to []*remoteAction, payload any) error {
 	if slices.ContainsFunc(to, (*remoteAction).onlyWatches) {
 		to = sendToWatchers(ctx, to, payload)
 	}
@@ -173,8 +173,8 @@ func sendEvent[T any](ctx context.Context, to []*remoteAction, payload T) error 
 }
 
 // sendEventTo sends an event to one node, or to one of a group.
-func sendEventTo[T any](ctx context.Context, to *remoteAction, payload T) error {
-	_, err := callRemote[Empty](ctx, to, payload, callOptions{})
+func sendEventTo(ctx context.Context, to *remoteAction, payload any) error {
+	err := to.callAny(ctx, payload, new(Empty), callOptions{}, to.way)
 	if err != nil && to.allLeft(err) {
 		return nil // the last of the group have just left, unknown to this node: no handler takes the event, as is permitted
 	}

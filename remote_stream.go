@@ -3,6 +3,7 @@ package sabir
 import (
 	"context"
 	"io"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -62,12 +63,13 @@ func openOverLink[In, Out any](ctx, own context.Context, a *remoteAction, p *mes
 		return nil, err
 	}
 	e := &linkStream[Out, In]{node: n, name: a.action.Name, what: "the input of "}
-	format, err := chooseFormat[In, Out](n, a.action, p.ID, mesh.Codecs(link))
+	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	format, err := n.chooseFormat(a.action, p.ID, mesh.Codecs(link), in, out)
 	if err != nil {
 		return nil, err
 	}
-	if e.sends, err = formatOf[In](format); err == nil {
-		e.receives, err = formatOf[Out](format)
+	if e.sends, err = formatOf(in, format); err == nil {
+		e.receives, err = formatOf(out, format)
 	}
 	if err != nil {
 		return nil, badInput(n, "the types of a stream of "+a.action.Name, err)
@@ -112,9 +114,9 @@ type linkStream[R, S any] struct {
 	name         string // of the action
 	what         string // it sends, for errors
 	stream       *wire.Stream
-	receives     valueFormat[R]
-	reader       atomic.Pointer[reader[R]]
-	sends        valueFormat[S]
+	receives     valueFormat
+	reader       atomic.Pointer[reader]
+	sends        valueFormat
 	schemaNumber uint32 // of S's schema on the link
 	buf          []byte
 	usual        int // size of the last value that was too large for buf to keep

@@ -116,7 +116,7 @@ func (r *Request) attempt(ctx context.Context, next Handler) (err error) {
 
 // typedRequest is a request with its typed input and output.
 type typedRequest[In, Out any] struct {
-	Request
+	request Request
 	in      In
 	out     Out
 	handler *handler[In, Out]
@@ -140,7 +140,7 @@ func (f *typedRequest[In, Out]) validate() error {
 }
 
 func (f *typedRequest[In, Out]) way() (*Request, Handler, bool) {
-	return &f.Request, f.handler.chain, f.handler.direct
+	return &f.request, f.handler.own.chain, f.handler.own.direct
 }
 
 func (f *typedRequest[In, Out]) callDirect(c *callContext) (err error) {
@@ -153,8 +153,8 @@ func (f *typedRequest[In, Out]) callDirect(c *callContext) (err error) {
 // fork copies the request for a worker that may outlive the caller.
 func (f *typedRequest[In, Out]) fork() *Request {
 	c := f.handler.takeRequest()
-	c.action, c.options, c.valid, c.in = f.action, f.options, f.valid, f.in
-	return &c.Request
+	c.request.options, c.request.valid, c.in = f.request.options, f.request.valid, f.in
+	return &c.request
 }
 
 func (f *typedRequest[In, Out]) drop(fork *Request) {
@@ -164,6 +164,6 @@ func (f *typedRequest[In, Out]) drop(fork *Request) {
 // adopt takes over the answer of a fork whose worker is done with it.
 func (f *typedRequest[In, Out]) adopt(fork *Request) {
 	c := fork.typed.(*typedRequest[In, Out])
-	f.out, f.valid = c.out, c.valid
+	f.out, f.request.valid = c.out, c.request.valid
 	f.handler.putRequest(c)
 }

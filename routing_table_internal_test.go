@@ -59,7 +59,8 @@ func TestAServiceThatIsFoundIsReachedByABoundNameToo(t *testing.T) {
 	Handle(service, "it", func(context.Context, int) (int, error) { return 0, nil })
 	n := NewNode(Serve(service))
 	f := &early{node: n, action: "svc.it"}
-	n.bindings[bindingKey{action: f.action}] = func() follower { return f }
+	bound := &boundName{node: n, action: f.action, typed: f}
+	n.bindings[bindingKey{action: f.action}] = func() *boundName { return bound }
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

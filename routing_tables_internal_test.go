@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"reflect"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -98,13 +99,13 @@ func TestTablesThatNamesFill(t *testing.T) {
 			}
 		}},
 		{"formats that no codec of the program has", func(t *testing.T, n *Node) filling {
-			h := &handler[int, int]{}
-			h.native = newCallFormat[int, int](native.Name)
+			a := &Action{In: reflect.TypeFor[int](), Out: reflect.TypeFor[int]()}
+			formats := &callFormats{native: newCallFormat(a, native.Name)}
 			return filling{
-				add: func(i int) error { h.formatNamed(fmt.Sprint("format", i)); return nil },
-				hot: func() bool { return h.formatNamed(native.Name) == h.native },
+				add: func(i int) error { formats.named(fmt.Sprint("format", i), a); return nil },
+				hot: func() bool { return formats.named(native.Name, a) == formats.native },
 				size: func() (size int) {
-					h.formats.Range(func(any, any) bool { size++; return true })
+					formats.others.Range(func(any, any) bool { size++; return true })
 					return size
 				},
 			}

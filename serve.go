@@ -3,6 +3,7 @@ package sabir
 import (
 	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -117,40 +118,43 @@ func (r *inboundRoute) missing(f *resolvedAction) *Error {
 
 // serve handles a call from another node: it decodes the input, runs the handler like any call, and encodes the output.
 func (h *handler[In, Out]) serve(in *wire.Inbound, format string, bare *callContext) {
-	s := h.formatNamed(format)
-	if !h.op.inline {
-		begun, ok := h.op.load.Begin()
+	f := h.takeRequest()
+	h.own.serve(in, h.own.formats.named(format, h.own.action), f, bare)
+	h.putRequest(f)
+}
+
+func (a *localAction) serve(in *wire.Inbound, format *callFormat, f localRequest, bare *callContext) {
+	s := a.op
+	if !s.inline {
+		begun, ok := s.load.Begin()
 		if !ok {
-			in.Fail(h.op.node.failureOf(h.op.tooManyCalls()))
+			in.Fail(s.node.failureOf(s.tooManyCalls()))
 			return
 		}
-		defer func() { h.op.load.End(begun, in.Timeout, in.Late) }()
+		defer func() { s.load.End(begun, in.Timeout, in.Late) }()
 	}
-	f := h.takeRequest()
-	f.action = h.action
-	err := s.broken
+	err := format.broken
 	if err == nil {
 		share := sharesIf(in.Owned())
-		if h.borrow {
+		if a.borrow {
 			share = sharesAll
 		}
 		var kept bool
-		if kept, err = s.in.decode(in.Payload(), in.Schema(), share, &s.reader, &f.in); kept {
+		if kept, err = format.in.decode(in.Payload(), in.Schema(), share, &format.reader, f.input()); kept {
 			in.Keep()
 		}
 	}
 	if err != nil {
-		err = h.badInput(err)
+		err = a.badInput(err)
 	} else {
-		err = h.op.serveRequest(in, f, bare)
+		err = s.serveRequest(in, f, bare)
 	}
 	if err == nil {
-		err = h.answer(in, s, &f.out)
+		err = a.answer(in, format, f.output())
 	}
 	if err != nil {
-		in.Fail(h.op.node.failureOf(h.op.node.located(err)))
+		in.Fail(s.node.failureOf(s.node.located(err)))
 	}
-	h.putRequest(f)
 }
 
 func (s *operation) serveRequest(in *wire.Inbound, f localRequest, bare *callContext) (err error) {
@@ -175,48 +179,53 @@ func (s *operation) serveRequest(in *wire.Inbound, f localRequest, bare *callCon
 	return err
 }
 
-func (h *handler[In, Out]) answer(in *wire.Inbound, s *callFormat[In, Out], out *Out) error {
-	data, err := s.out.append(in.Buf(), s.out.schemaNumber(in.Link()), out)
+func (a *localAction) answer(in *wire.Inbound, format *callFormat, out any) error {
+	data, err := format.out.append(in.Buf(), format.out.schemaNumber(in.Link()), out)
 	if err != nil {
-		return h.op.node.badOutput("the answer of "+h.action.Name, h.op.node.id, "cannot be sent", err)
+		return a.op.node.badOutput("the answer of "+a.action.Name, a.op.node.id, "cannot be sent", err)
 	}
 	in.Reply(data)
 	return nil
 }
 
 // callFormat encodes and decodes a handler's input and output in one format.
-type callFormat[In, Out any] struct {
-	in     valueFormat[In]
-	out    valueFormat[Out]
-	reader atomic.Pointer[reader[In]]
-	broken error
+type callFormat struct {
+	in, out valueFormat
+	reader  atomic.Pointer[reader] // of inputs
+	broken  error
 }
 
-// formatNamed is the callFormat for a format: native as a rule, else JSON or that of the types' own codec.
-func (h *handler[In, Out]) formatNamed(format string) *callFormat[In, Out] {
+// callFormats are those of one handler.
+type callFormats struct {
+	native *callFormat // as a rule
+	others sync.Map    // by name
+}
+
+// named is the callFormat for a format: native as a rule, else JSON or that of the types' own codec. a is the handler's action.
+func (f *callFormats) named(format string, a *Action) *callFormat {
 	if format == native.Name {
-		return h.native
+		return f.native
 	}
-	known, ok := h.formats.Load(format)
+	known, ok := f.others.Load(format)
 	if !ok {
-		s := newCallFormat[In, Out](format)
+		s := newCallFormat(a, format)
 		if s.codecMissing() {
 			return s // not kept: any name may come in
 		}
-		known, _ = h.formats.LoadOrStore(format, s)
+		known, _ = f.others.LoadOrStore(format, s)
 	}
-	return known.(*callFormat[In, Out])
+	return known.(*callFormat)
 }
 
-func newCallFormat[In, Out any](format string) *callFormat[In, Out] {
-	s := &callFormat[In, Out]{}
-	if s.in, s.broken = formatOf[In](format); s.broken == nil {
-		s.out, s.broken = formatOf[Out](format)
+func newCallFormat(a *Action, format string) *callFormat {
+	s := &callFormat{}
+	if s.in, s.broken = formatOf(a.In, format); s.broken == nil {
+		s.out, s.broken = formatOf(a.Out, format)
 	}
 	return s
 }
 
-func (s *callFormat[In, Out]) codecMissing() bool { return s.in.native == nil && s.in.codec == nil }
+func (s *callFormat) codecMissing() bool { return s.in.native == nil && s.in.codec == nil }
 
 // enterFromLink makes the context for a call over a link. A call that carries nothing of its own gets bare, the context that
 // all such calls over the link share, as those from a bare context in this process do.

@@ -1,6 +1,7 @@
 package sabir
 
 import (
+	"reflect"
 	"sync/atomic"
 
 	"github.com/sabir-go/sabir/codec/native"
@@ -59,7 +60,7 @@ func (s *inboundEvents) answer(in *wire.Inbound, err error) {
 	in.Reply(data)
 }
 
-var nothingFormat, _ = formatOf[Empty](native.Name)
+var nothingFormat, _ = formatOf(nothingType, native.Name)
 
 // deliver gives the event to the handlers but for the first handled ones, and counts those that have it.
 func (s *inboundEvents) deliver(in *wire.Inbound, handled *int) error {
@@ -107,45 +108,54 @@ func (s *inboundEvents) ServeStream(stream *wire.Stream) {
 }
 
 // eventFormat decodes an event handler's payload from one format.
-type eventFormat[T any] struct {
-	format valueFormat[T]
-	reader atomic.Pointer[reader[T]]
+type eventFormat struct {
+	format valueFormat
+	reader atomic.Pointer[reader]
 	broken error
 }
 
-func (h *eventHandler[T]) formatNamed(format string) *eventFormat[T] {
+func (h *localEvent) formatNamed(format string) *eventFormat {
 	if format == native.Name && !untyped(h.sub.Type) {
 		return h.native
 	}
 	if known, ok := h.formats.Load(format); ok {
-		return known.(*eventFormat[T])
+		return known.(*eventFormat)
 	}
-	r := newEventFormat[T](format)
+	r := newEventFormat(h.sub.Type, format)
 	if r.broken == nil {
 		h.formats.Store(format, r)
 	}
 	return r
 }
 
-func newEventFormat[T any](format string) *eventFormat[T] {
-	r := &eventFormat[T]{}
-	r.format, r.broken = formatOf[T](format)
+func newEventFormat(t reflect.Type, format string) *eventFormat {
+	r := &eventFormat{}
+	r.format, r.broken = formatOf(t, format)
 	return r
 }
 
 func (h *eventHandler[T]) receiveFrom(in *wire.Inbound, at *delivery, format string) error {
+	payload := new(T)
+	c, err := h.own.decode(in, at, format, payload)
+	if err != nil {
+		return err
+	}
+	return h.receiveIn(c, c, at, *payload)
+}
+
+// decode reads a payload from a link into what the pointer points to, and makes the context of its handler.
+func (h *localEvent) decode(in *wire.Inbound, at *delivery, format string, payload any) (*callContext, error) {
 	r := h.formatNamed(format)
-	var payload T
 	err := r.broken
 	if err == nil {
-		_, err = r.format.decode(in.Payload(), in.Schema(), sharesNothing, &r.reader, &payload) // other handlers read it too
+		_, err = r.format.decode(in.Payload(), in.Schema(), sharesNothing, &r.reader, payload) // other handlers read it too
 	}
 	if err != nil {
-		return h.unreadable(in.Context(), at, "written as "+format, err)
+		return nil, h.unreadable(in.Context(), at, "written as "+format, err)
 	}
 	c, failed := at.op.enterFromLink(in, nil)
 	if failed != nil {
-		return failed
+		return nil, failed
 	}
-	return h.receiveIn(c, c, at, payload)
+	return c, nil
 }

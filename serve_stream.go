@@ -17,8 +17,8 @@ func (h *streamHandler[In, Out]) serveStream(s *wire.Stream, format string) {
 
 func (h *streamHandler[In, Out]) serveOver(s *wire.Stream, format string) (err error) {
 	e := &linkStream[In, Out]{node: h.op.node, name: h.action.Name, what: "a value of ", stream: s}
-	if e.receives, err = formatOf[In](format); err == nil {
-		e.sends, err = formatOf[Out](format)
+	if e.receives, err = formatOf(h.action.In, format); err == nil {
+		e.sends, err = formatOf(h.action.Out, format)
 	}
 	if err != nil {
 		return badInput(h.op.node, "the types of a stream of "+h.action.Name, err)
@@ -70,5 +70,5 @@ func (h *streamHandler[In, Out]) serve(in *wire.Inbound, _ string, _ *callContex
 
 // serveStream refuses to open a stream: the action is none.
 func (h *handler[In, Out]) serveStream(s *wire.Stream, _ string) {
-	s.End(h.op.node.failureOf(noStream(h.op.node, h.action.Name)))
+	s.End(h.own.op.node.failureOf(noStream(h.own.op.node, h.own.action.Name)))
 }

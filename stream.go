@@ -68,13 +68,7 @@ func HandleStream[In, Out any](s *Service, name string, fn func(context.Context,
 }
 
 func handleStream[In, Out any](s *Service, def *definition, fn func(context.Context, *Stream[In, Out]) error, options []ActionOption) {
-	s.declare("stream "+def.short, def.where)
-	for _, o := range options {
-		o.applyAction(def)
-	}
-	if fn == nil {
-		s.problem(def.where, "action %q has no function: HandleStream was given nil", def.short)
-	}
+	def.apply(s, options, fn != nil)
 	def.open = func(a *Action, n *Node, s *Service) (local, error) {
 		h := &streamHandler[In, Out]{fn: fn, action: a}
 		return h, h.compose(n, s, def)

@@ -25,11 +25,17 @@ func (a *Action) With(wrappers ...Wrapper) (*Action, error) {
 }
 
 func (h *handler[In, Out]) wrap(a *Action, middlewares []Middleware) endpoint {
-	w := &handler[In, Out]{fn: h.fn, action: h.action, op: h.op, plan: h.plan, native: h.native}
-	var wrapped bool
-	w.chain, wrapped = composeCall(a, h.chain, middlewares, localLayer)
-	w.direct = h.direct && !wrapped
+	w := &handler[In, Out]{fn: h.fn}
+	h.own.wrap(&w.own, a, middlewares)
 	return w
+}
+
+// wrap makes w the same action with more middlewares around it.
+func (a *localAction) wrap(w *localAction, as *Action, middlewares []Middleware) {
+	*w = *a
+	var wrapped bool
+	w.chain, wrapped = composeCall(as, a.chain, middlewares, localLayer)
+	w.direct, w.borrow = a.direct && !wrapped, false
 }
 
 func (h *streamHandler[In, Out]) wrap(a *Action, middlewares []Middleware) endpoint {
@@ -79,10 +85,9 @@ func (w *wrappedRemoteAction) serveInbound(in gateway.Inbound, format codec.Code
 }
 
 // send is the inner end of the chain.
-func (w *wrappedRemoteAction) send(ctx context.Context, r *Request) (err error) {
+func (w *wrappedRemoteAction) send(ctx context.Context, r *Request) error {
 	j := r.typed.(*jsonRequest)
-	j.out, err = remoteCallerOf[stdjson.RawMessage, stdjson.RawMessage](w.remoteAction).callChain(ctx, j.in, r.options, w.remoteAction.chain, w.remoteAction.wrapped)
-	return err
+	return w.callAnyIn(ctx, &j.in, &j.out, r.options, w.way)
 }
 
 // jsonRequest is a request whose input and output are JSON documents.

@@ -9,7 +9,7 @@
 //	err = orders.Decode(data, &order)
 //
 // What is on the wire has no description in it, so both sides must agree on it. That is the [Schema]: kinds and names,
-// with a [Hash]. Equal hashes mean equal bytes. Where they differ, [Type.From] or [Resolve] compiles a translation
+// with a [Hash]. Equal hashes mean equal bytes. Where they differ, [Type.From] compiles a translation
 // from the writer's schema to the reader's Go type: fields added, removed, reordered, renamed or widened. After that
 // a translated message costs the same as any other.
 //
@@ -17,7 +17,7 @@
 // schema is refused unless [AddSchema] made that schema known.
 //
 // A program with a schema but no Go type, such as a gateway or a command line, turns messages into JSON with
-// [Schema.AppendJSON].
+// [Schema.AppendJSON]. One whose types are known only while it runs has [Of] in place of [For].
 //
 // # Types
 //

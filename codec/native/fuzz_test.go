@@ -88,7 +88,11 @@ func FuzzResolve(f *testing.F) {
 			t.Fatalf("the schema does not come back: %v", err)
 		}
 		typ := fuzzTargets[int(pick)%len(fuzzTargets)]
-		translation, err := native.Resolve(schema, typ)
+		dynamic, err := native.Of(typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		translation, err := dynamic.From(schema)
 		if err != nil {
 			return
 		}

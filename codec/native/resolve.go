@@ -9,52 +9,6 @@ import (
 	"github.com/sabir-go/sabir/internal/layout"
 )
 
-// Translation decodes messages of one schema into a Go type with another schema. It does not change once made.
-type Translation struct {
-	plan *plan
-}
-
-// Resolve compiles the translation from the writer's schema to the reader's Go type:
-//
-//   - fields are matched by name, then by the reader's aliases, in any order;
-//   - a field that only the writer has is skipped, one that only the reader has becomes zero;
-//   - an integer becomes a wider one of the same signedness, float32 float64, complex64 complex128, and T becomes *T.
-//
-// Two structs without a field in common are different things, not versions of one: they are refused, where they are the whole
-// value, and so is a field whose name differs from a reader's in its case only. Everything else is a [*codec.Error] whose text names both types and whose Pointer is the field.
-func Resolve(writer *Schema, reader reflect.Type) (*Translation, error) {
-	if reader == nil {
-		return nil, fault(-1, "a nil type cannot be decoded into")
-	}
-	p, err := planOf(reader)
-	if err != nil {
-		return nil, err
-	}
-	read, err := resolve(writer, p)
-	if err != nil {
-		return nil, err
-	}
-	return &Translation{plan: read}, nil
-}
-
-// Decode reads the value in data, all of it, into v, a non-nil pointer to the reader's Go type, as [Type.Decode] does.
-func (t *Translation) Decode(data []byte, v any) error { return t.decode(data, v, shareNone) }
-
-// DecodeAlias is Decode without copies, as [Type.DecodeAlias].
-func (t *Translation) DecodeAlias(data []byte, v any) error { return t.decode(data, v, shareAll) }
-
-func (t *Translation) decode(data []byte, v any, share int) error {
-	target, err := targetOf(v)
-	if err != nil {
-		return err
-	}
-	if target != t.plan.typ {
-		return fault(-1, fmt.Sprintf("this translation decodes into a *%s, not a *%s", t.plan.typ, target))
-	}
-	d := decoder{data: data, share: share}
-	return d.whole(t.plan, reflect.ValueOf(v).UnsafePointer())
-}
-
 // targetOf returns the type that v points to.
 func targetOf(v any) (reflect.Type, error) {
 	t := reflect.TypeOf(v)

@@ -28,13 +28,16 @@ func read[W, R any](t *testing.T, v W, into R) R {
 	if err := typ.Decode(data, &into); err != nil {
 		t.Fatal(err)
 	}
-	translation, err := native.Resolve(schema, reflect.TypeFor[R]())
+	dynamic, err := native.Of(reflect.TypeFor[R]())
+	if err == nil {
+		dynamic, err = dynamic.From(schema)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	var other R
-	if err := translation.Decode(data, &other); err != nil || !reflect.DeepEqual(other, into) {
-		t.Errorf("From gives %v, Resolve %v, %v", into, other, err)
+	if err := dynamic.Decode(data, &other); err != nil || !reflect.DeepEqual(other, into) {
+		t.Errorf("Type gives %v, Dynamic %v, %v", into, other, err)
 	}
 	return into
 }
@@ -274,13 +277,13 @@ func TestTheCodecRefusesAnotherSchemaUntilItIsKnown(t *testing.T) {
 	}
 }
 
-func TestATranslationDecodesIntoItsOwnTypeOnly(t *testing.T) {
-	translation, err := native.Resolve(native.For[item]().Schema(), reflect.TypeFor[item]())
+func TestADynamicTakesPointersToItsOwnTypeOnly(t *testing.T) {
+	dynamic, err := native.Of(reflect.TypeFor[item]())
 	if err != nil {
 		t.Fatal(err)
 	}
 	data, text := []byte("\x01a\x02"), item{}
-	if err := translation.DecodeAlias(data, &text); err != nil || text != (item{"a", 1}) {
+	if err := dynamic.DecodeAlias(data, &text); err != nil || text != (item{"a", 1}) {
 		t.Errorf("got %v, %v", text, err)
 	}
 	data[1] = 'b'
@@ -288,24 +291,30 @@ func TestATranslationDecodesIntoItsOwnTypeOnly(t *testing.T) {
 		t.Error("DecodeAlias copies strings")
 	}
 	for _, target := range []any{nil, item{}, (*item)(nil), new(pid)} {
-		if err := translation.Decode([]byte{0, 0}, target); err == nil {
+		if err := dynamic.Decode([]byte{0, 0}, target); err == nil {
 			t.Errorf("%T: no error", target)
+		}
+		if out, err := dynamic.Append([]byte("as it was"), target); err == nil || string(out) != "as it was" {
+			t.Errorf("%T: appended %q, %v", target, out, err)
 		}
 	}
 }
 
-func TestResolveRefusesNilAndTypesWithoutEncoding(t *testing.T) {
-	schema := native.For[item]().Schema()
-	for name, run := range map[string]func() (*native.Translation, error){
-		"no schema":   func() (*native.Translation, error) { return native.Resolve(nil, reflect.TypeFor[item]()) },
-		"no type":     func() (*native.Translation, error) { return native.Resolve(schema, nil) },
-		"no encoding": func() (*native.Translation, error) { return native.Resolve(schema, reflect.TypeFor[func()]()) },
+func TestNilAndTypesWithoutEncodingAreRefused(t *testing.T) {
+	dynamic, err := native.Of(reflect.TypeFor[item]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, run := range map[string]func() (*native.Dynamic, error){
+		"no schema":   func() (*native.Dynamic, error) { return dynamic.From(nil) },
+		"no type":     func() (*native.Dynamic, error) { return native.Of(nil) },
+		"no encoding": func() (*native.Dynamic, error) { return native.Of(reflect.TypeFor[func()]()) },
 	} {
 		if _, err := run(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := native.For[func()]().From(schema); err == nil || native.For[func()]().Schema() != nil {
+	if _, err := native.For[func()]().From(dynamic.Schema()); err == nil || native.For[func()]().Schema() != nil {
 		t.Error("a type without encoding has a schema or a translation")
 	}
 }

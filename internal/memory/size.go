@@ -14,12 +14,23 @@ func Sizer[T any]() func(*T) int {
 	if m == nil {
 		return nil
 	}
-	return func(v *T) int {
-		w := walks.Get().(*walk)
-		defer walks.Put(w)
-		w.left = maxLooks
-		return m.of(unsafe.Pointer(v), w, maxDepth)
+	return func(v *T) int { return m.size(unsafe.Pointer(v)) }
+}
+
+// SizerOf is [Sizer] for a type that is known only while the program runs. The function takes pointers to values of that type.
+func SizerOf(t reflect.Type) func(any) int {
+	m := measureOf(t)
+	if m == nil {
+		return nil
 	}
+	return func(v any) int { return m.size(reflect.ValueOf(v).UnsafePointer()) }
+}
+
+func (m *measure) size(at unsafe.Pointer) int {
+	w := walks.Get().(*walk)
+	defer walks.Put(w)
+	w.left = maxLooks
+	return m.of(at, w, maxDepth)
 }
 
 // walk counts what is looked at for one value.

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -27,6 +28,7 @@ func TestASizeIsAboutThatOfWhatAValueHolds(t *testing.T) {
 		t.Error("types without pointers are measured")
 	}
 	check("a text", Sizer[string]()(&long), 1000, 1000)
+	check("a text of a type that is known only now", SizerOf(reflect.TypeFor[string]())(&long), 1000, 1000)
 	bytes := make([]byte, 500, 2000)
 	check("bytes with spare capacity", Sizer[[]byte]()(&bytes), 2000, 2000)
 	many := make([]string, 1000)
