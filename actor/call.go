@@ -74,8 +74,17 @@ func (m *messages[In]) call(in In, r Request) *call[In] {
 func (c *call[In]) envelope() *envelope      { return &c.head }
 func (c *call[In]) kind() *kind              { return &c.of.k }
 func (c *call[In]) value(int) any            { return c.in }
+func (c *call[In]) values() int              { return 1 }
+func (c *call[In]) pointer(int) any          { return &c.in }
 func (c *call[In]) replyTo() Request         { return c.request }
 func (c *call[In]) context() context.Context { return c.ctx }
+
+func (m *messages[In]) emptyCall(r Request, ctx context.Context) outgoing {
+	var none In
+	c := m.call(none, r)
+	c.ctx = ctx
+	return c
+}
 
 func (c *call[In]) free() {
 	var zero In

@@ -61,7 +61,7 @@
 //  5. network.reach finds the session with that run of the node.
 //  6. session.send writes the messages into as few posts as possible.
 //  7. session.typeNumber declares their type to the peer, once in a session.
-//  8. batch.encode appends the values in the native codec.
+//  8. encode appends the values in the native codec.
 //  9. session.post gives the post to the link, or waits while that is full.
 //
 // On the node of the receiver, on the goroutine that reads the link, which must not wait for anything:
@@ -71,7 +71,7 @@
 //  3. session.read reads the opcode.
 //  4. session.readSend reads the header and the type.
 //  5. declared.reader finds the decoder, which translates if the two nodes know the type with different fields.
-//  6. typedReader.envelope decodes messages into an envelope.
+//  6. reader.envelope decodes messages into an envelope.
 //  7. session.deliver resolves the address.
 //  8. System.push puts the envelope into the mailbox. A full mailbox refuses it, even if its rule is Wait.
 //  9. entry.put makes the process ready.

@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"context"
 	"math"
 	"reflect"
 	"sync"
@@ -61,13 +62,17 @@ type kind struct {
 	name  string // as on the wire: see typeName
 	of    reflect.Type
 	typed typedKind
+	codec atomic.Pointer[native.Dynamic] // nil until coded has compiled it
 }
 
 // typedKind is a *messages[T].
 type typedKind interface {
 	kind() *kind
 	topicValues() topicValues
-	wireForm
+	// emptyBatch makes an envelope for one message, or for many, which has none yet.
+	emptyBatch(one bool) growing
+	// emptyCall makes an envelope with a call whose input is zero.
+	emptyCall(r Request, ctx context.Context) outgoing
 }
 
 // messages makes the envelopes for type T and keeps the pools from which they come.
@@ -77,7 +82,6 @@ type messages[T any] struct {
 	single sync.Pool // *batch[T] for one message
 	runs   sync.Pool // *batch[T] for length messages
 	calls  sync.Pool
-	codec  atomic.Pointer[native.Type[T]] // nil until coded has compiled it
 }
 
 func (m *messages[T]) kind() *kind { return &m.k }
@@ -111,14 +115,20 @@ type batch[T any] struct {
 
 // envelopeOf makes an envelope with one message.
 func (m *messages[T]) envelopeOf(message T) *batch[T] {
-	b, ok := m.single.Get().(*batch[T])
-	if !ok {
-		b = &batch[T]{of: m}
-		b.head.body, b.head.priority = b, PriorityNormal
-		b.items = b.one[:0]
-	}
+	b := m.ofOne()
 	b.items = append(b.items, message)
 	b.head.count = 1
+	return b
+}
+
+// ofOne makes an empty envelope with space for one message.
+func (m *messages[T]) ofOne() *batch[T] {
+	if b, ok := m.single.Get().(*batch[T]); ok {
+		return b
+	}
+	b := &batch[T]{of: m}
+	b.head.body, b.head.priority = b, PriorityNormal
+	b.items = b.one[:0]
 	return b
 }
 
@@ -135,6 +145,28 @@ func (m *messages[T]) run() *batch[T] {
 func (b *batch[T]) envelope() *envelope { return &b.head }
 func (b *batch[T]) kind() *kind         { return &b.of.k }
 func (b *batch[T]) value(i int) any     { return b.items[i] }
+func (b *batch[T]) values() int         { return len(b.items) }
+func (b *batch[T]) pointer(i int) any   { return &b.items[i] }
+func (b *batch[T]) full() bool          { return len(b.items) == cap(b.items) }
+
+func (m *messages[T]) emptyBatch(one bool) growing {
+	if one {
+		return m.ofOne()
+	}
+	return m.run()
+}
+
+func (b *batch[T]) grow() any {
+	n := len(b.items)
+	b.items = b.items[:n+1]
+	return &b.items[n]
+}
+
+func (b *batch[T]) shrink() {
+	n := len(b.items) - 1
+	clear(b.items[n:])
+	b.items = b.items[:n]
+}
 
 // split moves the first n unhandled messages to an envelope of their own.
 func (b *batch[T]) split(n int32) *envelope {

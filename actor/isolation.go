@@ -46,30 +46,24 @@ func (f *faults) contain(what, kind string, err error) error {
 var errExited = errors.New("a method of the value ended its goroutine")
 
 // decode decodes a value on a goroutine that must survive it. code is the result of hasCode for the type.
-func decode[T any](c *native.Type[T], code bool, data []byte, v *T) error {
+func decode(c *native.Dynamic, code bool, data []byte, v any) error {
 	if !code {
 		return c.Decode(data, v)
 	}
-	read, err := decodeIsolated(c, data)
-	if read != nil {
-		*v = *read
+	into := reflect.ValueOf(v).Elem()
+	read := reflect.New(into.Type()) // not the caller's: where the code does not return, it may still write
+	var err error
+	if !inGoroutine(func() { err = c.Decode(data, read.Interface()) }) {
+		return errExited
 	}
+	into.Set(read.Elem())
 	return err
-}
-
-func decodeIsolated[T any](c *native.Type[T], data []byte) (v *T, err error) {
-	read := new(T) // not the caller's, which must not move to the heap for types without code
-	if !inGoroutine(func() { err = c.Decode(data, read) }) {
-		return nil, errExited
-	}
-	return read, err
 }
 
 var withCode sync.Map // reflect.Type to bool
 
-// hasCode reports whether decoding a T may run methods of the value, either its own or those of a value that it may hold.
-func hasCode[T any]() bool {
-	t := reflect.TypeFor[T]()
+// hasCode reports whether decoding a value of the type may run methods of the value, either its own or those of a value that it may hold.
+func hasCode(t reflect.Type) bool {
 	if known, ok := withCode.Load(t); ok {
 		return known.(bool)
 	}

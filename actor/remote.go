@@ -114,7 +114,7 @@ func (s *session) confirmed(ctx context.Context, to PID, l *envelope, by *Proces
 			s.takePending(a.number)
 		}
 	}()
-	if post, _, err = values.encode(post, 0, postBytes); err != nil {
+	if post, _, err = encode(post, values, 0, postBytes); err != nil {
 		return nil, s.system.faults.contain("writing a message", l.body.kind().name, err)
 	}
 	if _, err = s.post(ctx, by, post); err != nil {

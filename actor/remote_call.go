@@ -42,7 +42,7 @@ func (s *session) call(to PID, l *envelope, c callBody, by *Process) error {
 	data = appendHead(data, l, to)
 	data = s.appendContext(data, ctx)
 	data = binary.AppendUvarint(data, number)
-	if data, _, err = values.encode(data, 0, postBytes); err != nil {
+	if data, _, err = encode(data, values, 0, postBytes); err != nil {
 		return s.system.faults.contain("writing a call", l.body.kind().name, err)
 	}
 	if w, ok := a.request.to.(interface{ setAwaited(*pendingReply) }); ok {
@@ -264,26 +264,37 @@ func (c *remoteCall) answered(_ uint64, out any) {
 	c.failed(0, problem(ErrNoWireForm, c.session.system.nodeName(), "%T", out))
 }
 
-// replyRemote sends the answer to a call of another node. It may wait if the link is full.
+// replyRemote must not be inlined: the answer is moved to the heap there, and only for callers on other nodes.
+//
+//go:noinline
 func replyRemote[Out any](c *remoteCall, by *Process, out Out) {
-	m := messagesOf[Out]()
-	if m.k.of.Kind() == reflect.Interface { // of a handler that answers with values of any type
-		c.answerAny(by, out)
+	c.reply(by, &messagesOf[Out]().k, &out)
+}
+
+// reply sends an answer, to which out points, to a call of another node. It may wait if the link is full.
+func (c *remoteCall) reply(by *Process, k *kind, out any) {
+	if k.of.Kind() == reflect.Interface { // of a handler that answers with values of any type
+		c.replyAny(by, reflect.ValueOf(out).Elem().Interface())
 		return
 	}
-	if buffer, data := c.beginAnswer(by, &m.k); buffer != nil {
-		data, err := m.coded().Append(data, &out)
-		c.finishAnswer(by, &m.k, buffer, data, err)
+	if buffer, data := c.beginAnswer(by, k); buffer != nil {
+		codec, err := k.coded()
+		if err == nil {
+			data, err = codec.Append(data, out)
+		}
+		c.finishAnswer(by, k, buffer, data, err)
 	}
 }
 
-// answerAny answers with a value by its own type.
-func (c *remoteCall) answerAny(by *Process, out any) {
+// replyAny answers with a value by its own type.
+func (c *remoteCall) replyAny(by *Process, out any) {
 	if c.answer.Load() {
 		return
 	}
 	if known, ok := kinds.Load(reflect.TypeOf(out)); ok {
-		known.(typedKind).answer(c, by, out)
+		pointer := reflect.New(reflect.TypeOf(out))
+		pointer.Elem().Set(reflect.ValueOf(out))
+		c.reply(by, known.(typedKind).kind(), pointer.Interface())
 		return
 	}
 	c.failed(0, problem(ErrNoWireForm, c.session.system.nodeName(), "the answer is a %T, of which this program knows nothing: see Register", out))

@@ -105,7 +105,7 @@ func posts(r *rig) (names []string, all [][]byte) {
 	value, _ := native.For[sample]().Append(nil, &sample{5, "five", to})
 	values := append(append(binary.AppendUvarint(nil, uint64(len(value))), value...), append(binary.AppendUvarint(nil, uint64(len(value))), value...)...)
 	one := values[:len(values)/2]
-	schema := messagesOf[sample]().coded().Schema().Bytes()
+	schema := native.For[sample]().Schema().Bytes()
 	head := func(v opcode, number ...byte) []byte {
 		return appendAddress(appendID(append([]byte{byte(v)}, append(number, byte(PriorityNormal))...), 1<<32|7), to)
 	}
@@ -173,7 +173,7 @@ func TestAPostThatIsCutShortEndsTheLink(t *testing.T) {
 }
 
 func TestAHostilePostEndsTheLink(t *testing.T) {
-	schema := messagesOf[sample]().coded().Schema().Bytes()
+	schema := native.For[sample]().Schema().Bytes()
 	for name, hostile := range map[string][][]byte{
 		"empty":                  {helloPost(), {}},
 		"before hello":           {{byte(opDone), 1}},

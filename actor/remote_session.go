@@ -176,11 +176,11 @@ func (s *session) typeNumber(ctx context.Context, by *Process, k *kind) (uint64,
 	if known, ok := s.types.Load(k); ok {
 		return known.(uint64), nil
 	}
-	schema, err := k.typed.schema()
+	c, err := k.coded()
 	if err != nil {
 		return 0, err
 	}
-	return s.number(ctx, by, k, k.name, schema)
+	return s.number(ctx, by, k, k.name, c.Schema())
 }
 
 // number is typeNumber for a type that this session knows by another key than its kind.
@@ -250,7 +250,7 @@ func (s *session) send(to PID, l *envelope, by *Process) error {
 	var first error
 	for i := int(l.at); i < int(l.count); {
 		var failed error
-		if data, i, failed = values.encode(data, i, postBytes); failed != nil {
+		if data, i, failed = encode(data, values, i, postBytes); failed != nil {
 			s.system.dead.undelivered.Add(1)
 			if failed = s.system.faults.contain("writing a message", l.body.kind().name, failed); first == nil {
 				first = failed

@@ -47,12 +47,8 @@ type starter interface {
 type permitted[S, A any] struct{ b *Behavior[S, A] }
 
 func (p permitted[S, A]) args(d *declared, data []byte) (func(*System, *spawning) (PID, error), error) {
-	c, err := answerOf[A](d)
-	if err != nil {
-		return nil, err
-	}
 	var args A
-	if err := decode(c, hasCode[A](), data, &args); err != nil {
+	if err := d.readAnswer(reflect.TypeFor[A](), data, &args); err != nil {
 		return nil, err
 	}
 	return func(s *System, o *spawning) (PID, error) { return p.b.spawn(s, nil, args, o) }, nil
@@ -66,16 +62,15 @@ const (
 // spawnRemote starts a process on another node. It waits as long as Init takes there, or until the node is lost.
 func spawnRemote[S, A any](s *System, by *Process, b *Behavior[S, A], args A, o spawning) (PID, error) {
 	// Not messagesOf[A]: arguments are no messages, and a type that is started by what handles messages would never end.
-	codec, t := native.For[A](), reflect.TypeFor[A]()
-	if err := codec.Err(); err != nil {
-		return PID{}, noWireForm(typeName(t), err)
-	}
-	write := func() ([]byte, error) { return codec.Append(nil, &args) }
-	return s.spawnRemote(by, b.d.name, t, codec.Schema(), write, o)
+	return s.spawnRemote(by, b.d.name, reflect.TypeFor[A](), &args, o)
 }
 
-// spawnRemote is the part of the function of that name that a program has once, and not for each behaviour. write writes the arguments.
-func (s *System) spawnRemote(by *Process, behavior string, t reflect.Type, schema *native.Schema, write func() ([]byte, error), o spawning) (PID, error) {
+// spawnRemote is the part of the function of that name that a program has once, and not for each behaviour. args points to the arguments, of type t.
+func (s *System) spawnRemote(by *Process, behavior string, t reflect.Type, args any, o spawning) (PID, error) {
+	codec, err := native.Of(t)
+	if err != nil {
+		return PID{}, noWireForm(typeName(t), err)
+	}
 	if !s.running() {
 		return PID{}, s.notRunning()
 	}
@@ -88,7 +83,7 @@ func (s *System) spawnRemote(by *Process, behavior string, t reflect.Type, schem
 		by.box.flush()
 	}
 	ctx := context.Background()
-	number, err := session.number(ctx, by, t, typeName(t), schema)
+	number, err := session.number(ctx, by, t, typeName(t), codec.Schema())
 	if err != nil {
 		return PID{}, err
 	}
@@ -121,7 +116,7 @@ func (s *System) spawnRemote(by *Process, behavior string, t reflect.Type, schem
 			session.takePending(a.number)
 		}
 	}()
-	value, err := write()
+	value, err := codec.Append(nil, args)
 	if err != nil {
 		return PID{}, s.faults.contain("writing arguments", typeName(t), noWireForm(typeName(t), err))
 	}
