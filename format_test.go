@@ -12,6 +12,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/sabirtest"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
@@ -182,4 +183,19 @@ func TestACodecThatNodesCannotAgreeOnIsRefusedAtTheStartWithItsLine(t *testing.T
 type bag struct {
 	codec.Codec
 	_ []int
+}
+
+// price keeps its value where only its own methods see it, as many types of money do.
+type price struct{ cents int64 }
+
+func (p price) MarshalJSON() ([]byte, error)     { return json.Append(nil, p.cents) }
+func (p *price) UnmarshalJSON(text []byte) error { return json.Decode(text, &p.cents) }
+
+func TestAValueThatOnlyItsMarshalJSONSeesReachesAnotherNode(t *testing.T) {
+	s := sabir.NewService("till")
+	sabir.Handle(s, "double", func(_ context.Context, in price) (price, error) { return price{2 * in.cents}, nil })
+	nodes := sabirtest.Cluster(t, []sabir.NodeOption{sabir.Serve(s)}, nil)
+	if got, err := sabir.Call[price](t.Context(), nodes[1], "till.double", price{21}); err != nil || got.cents != 42 {
+		t.Error(got, err)
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // traits are the properties of a type that decide whether and how this package sends it.
@@ -34,6 +36,10 @@ func (f *traits) look(t reflect.Type, inside map[reflect.Type]bool) {
 		return
 	}
 	if marshals(t) {
+		return
+	}
+	if err := layout.JSONOnly(t); err != nil {
+		f.refused = err.Error()
 		return
 	}
 	inside[t] = true

@@ -72,6 +72,9 @@ func (c *compiler) compile(t reflect.Type) (*plan, error) {
 		p.op = opText
 		return p, nil
 	}
+	if err := layout.JSONOnly(t); err != nil {
+		return nil, fmt.Errorf("hessian: %w", err)
+	}
 	if op, ok := scalars[t.Kind()]; ok {
 		p.op = op
 		return p, nil

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 	"unsafe"
+
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // compiler is one compilation: a type and all types below it that have no plan yet.
@@ -54,6 +56,9 @@ func (c *compiler) compile(t reflect.Type) (*plan, error) {
 	if m, kind := marshalerOf(t); m != nil {
 		p.marshaler = m
 		return p.single(kind, opMarshaler), nil
+	}
+	if err := layout.JSONOnly(t); err != nil {
+		return nil, fmt.Errorf("native: %w", err)
 	}
 	if s, ok := scalars[t.Kind()]; ok {
 		return p.single(s.kind, s.code), nil

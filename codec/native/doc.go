@@ -25,7 +25,8 @@
 // [time.Time], [time.Duration], types with MarshalBinary and UnmarshalBinary, types with MarshalText and
 // UnmarshalText, and interfaces whose dynamic types were registered with [Register]. Types may be generic and
 // recursive. A nil slice, map, pointer or interface is kept apart from an empty one. Channels, functions and unsafe
-// pointers are refused when the type is compiled.
+// pointers are refused when the type is compiled. So is a type with MarshalJSON and UnmarshalJSON, and neither of the above, that
+// keeps something in fields which are not exported: it would be lost.
 //
 // Of a struct, the exported fields are written in the order in which they stand. A field is named by its sabir tag, else its
 // json tag, else its Go name:

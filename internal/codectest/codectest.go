@@ -114,6 +114,7 @@ func Run(t *testing.T, c codec.Codec, f Features) {
 		{"wider fields", widening},
 		{"a name that differs in its case only is not lost", otherCase},
 		{"a target of type any gets plain Go types", anyTypes},
+		{"what only MarshalJSON sees comes back or is refused", jsonOnly},
 		{"concurrent use", long(concurrent)},
 		{"a method that panics is the error of that call", long(misbehaving)},
 		{"methods of nil values are no panic of the codec", faulty},

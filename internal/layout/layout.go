@@ -157,6 +157,9 @@ func (b *builder) build(t reflect.Type) (*Type, error) {
 	if d.marshaler, d.Kind = marshalerOf(t); d.marshaler != nil {
 		return d, nil
 	}
+	if err := JSONOnly(t); err != nil {
+		return nil, err
+	}
 	if kind, ok := kinds[t.Kind()]; ok {
 		d.Kind = kind
 		return d, nil
