@@ -230,6 +230,9 @@ func (a *remoteAction) await(ctx context.Context, o *callOptions, absent error) 
 			}
 			return e, nil
 		}
+		if n.State() == StateStopped { // nobody comes any more
+			return nil, absent
+		}
 		if over == nil {
 			if limit <= 0 || AsError(absent).Code == CodeNotFound {
 				return nil, absent

@@ -184,7 +184,10 @@ func (n *Node) stopAll(ctx context.Context) error {
 	n.dropHeap()
 	n.workers.close()
 	n.admission.Close()
+	n.tableLock.Lock()
 	n.state.Store(int32(StateStopped))
+	n.wakeWaiters()
+	n.tableLock.Unlock()
 	return errors.Join(errs...)
 }
 

@@ -283,6 +283,44 @@ func TestWaitForReturnsWhenTheServicesAreThere(t *testing.T) {
 	})
 }
 
+func TestWaitForEndsWhenTheNodeStops(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		node := start(t)
+		waited := make(chan error, 1)
+		go func() { waited <- node.WaitFor(context.Background(), "nobody") }()
+		bubbletest.Wait()
+		if err := node.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-waited; !errors.Is(err, sabir.ErrServiceUnavailable) {
+			t.Error(err)
+		}
+		if err := node.WaitFor(context.Background(), "nobody"); !errors.Is(err, sabir.ErrServiceUnavailable) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestACallThatWaitsForANodeEndsWhenItsOwnNodeStops(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		node := start(t, sabir.Join("mem://"+t.Name()))
+		get := sabir.Bind[int, string](node, "ledger.get") // of a service that is still to come
+		waited := make(chan error, 1)
+		go func() {
+			_, err := get(context.Background(), 1, sabir.WaitForNode(time.Hour))
+			waited <- err
+		}()
+		bubbletest.Wait()
+		began := time.Now()
+		if err := node.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-waited; !errors.Is(err, sabir.ErrServiceUnavailable) || time.Since(began) > time.Second {
+			t.Error(err, time.Since(began))
+		}
+	})
+}
+
 func TestStopHooksRunAfterTheLastCall(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -176,6 +176,11 @@ func (n *Node) setTable(next *routingTable) {
 		}
 	}
 	n.table.Store(next)
+	n.wakeWaiters()
+}
+
+// wakeWaiters has those look again who wait for a change of what can be called. The caller holds tableLock.
+func (n *Node) wakeWaiters() {
 	close(n.changed)
 	n.changed = make(chan struct{})
 }
@@ -275,7 +280,7 @@ func preferredOver(a, b version) bool {
 	return a.number > b.number
 }
 
-// WaitFor waits until all the services can be called, by names with or without a version, or until the context ends.
+// WaitFor waits until all the services can be called, by names with or without a version, or until the context ends or the node has stopped.
 // Services of a remote given with WithUpstream count as there.
 func (n *Node) WaitFor(ctx context.Context, services ...string) error {
 	if n.callingNode() == nil {
@@ -289,13 +294,20 @@ func (n *Node) WaitFor(ctx context.Context, services ...string) error {
 		if len(missing) == 0 {
 			return nil
 		}
+		if n.State() == StateStopped { // nothing changes any more
+			return n.stillMissing(missing, nil, "the node is stopped")
+		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, cause: ctx.Err(),
-				Message: "gave up waiting for " + strings.Join(missing, ", ") + ": " + ctx.Err().Error()}
+			return n.stillMissing(missing, ctx.Err(), ctx.Err().Error())
 		}
 	}
+}
+
+func (n *Node) stillMissing(missing []string, cause error, why string) error {
+	return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, cause: cause,
+		Message: "gave up waiting for " + strings.Join(missing, ", ") + ": " + why}
 }
 
 // Changed returns a channel that is closed at the next change of what can be called from this node, here or on others: for
