@@ -68,8 +68,8 @@ func Call[Out, In any](ctx context.Context, from Caller, action string, in In, o
 // endpointFor finds the endpoint for a call with options. e is the endpoint of the name in the routing table; nil for none.
 func (n *Node) endpointFor(e endpoint, action string, o *callOptions) (endpoint, error) {
 	switch {
-	case o.twice != "":
-		return nil, o.errTwice(action)
+	case o.mistake != "":
+		return nil, o.errMistake(action)
 	case o.forEach:
 		return nil, &Error{Code: CodeInvalidArgument, Name: nameBadOption, Message: "the call of " + action + " was given Quorum or EachVersion, which are for Contract.CallEach and CallMerged"}
 	case o.node == n.id:
@@ -132,8 +132,8 @@ func (a *Action) AppendJSON(ctx context.Context, dst, in []byte, options ...Call
 		in = []byte("{}")
 	}
 	o := gather(options)
-	if o.twice != "" {
-		return dst, o.errTwice(a.Name)
+	if o.mistake != "" {
+		return dst, o.errMistake(a.Name)
 	}
 	return a.endpoint.callJSON(ctx, in, dst, o)
 }
@@ -200,24 +200,24 @@ type callOptions struct {
 	node        string
 	key         string
 	wait        time.Duration // see WaitForNode; 0 for the node's own, negative for no more
-	twice       string        // the name of an option that was given twice; "" for none
+	mistake     string        // what was wrong with the options; "" for nothing
 }
 
 // once notes an option that is there already.
 func (o *callOptions) once(name string, already bool) {
 	if already {
-		o.twice = name
+		o.mistake = name + " twice, and each would undo the other"
 	}
 }
 
-// anyNode reports whether the call may go to whichever node offers the action. Where it may not, or an option was given twice,
+// anyNode reports whether the call may go to whichever node offers the action. Where it may not, or an option was a mistake,
 // Node.endpointFor decides.
 func (o *callOptions) anyNode() bool {
-	return o.node == "" && o.twice == "" && !o.forEach
+	return o.node == "" && o.mistake == "" && !o.forEach
 }
 
-func (o *callOptions) errTwice(action string) error {
-	return &Error{Code: CodeInvalidArgument, Name: nameBadOption, Message: "the call of " + action + " was given " + o.twice + " twice, and each would undo the other"}
+func (o *callOptions) errMistake(action string) error {
+	return &Error{Code: CodeInvalidArgument, Name: nameBadOption, Message: "the call of " + action + " was given " + o.mistake}
 }
 
 // WithTimeout ends the call after d at the latest: a deadline without a context to cancel.
@@ -235,11 +235,14 @@ func NoCache() CallOption { return func(o *callOptions) { o.noCache = true } }
 func NoRetry() CallOption { return func(o *callOptions) { o.noRetry = true } }
 
 // ToNode sends the call to the node of that name, whichever others offer the action. Where it does not, or there is no
-// such node, the call fails.
+// such node, the call fails; with "" it is [ErrBadOption].
 func ToNode(id string) CallOption {
 	return func(o *callOptions) {
 		o.once("ToNode", o.node != "")
 		o.node = id
+		if id == "" { // as of a caller that has none: the call must not go to just any node
+			o.mistake = "ToNode without the name of a node"
+		}
 	}
 }
 

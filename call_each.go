@@ -155,8 +155,8 @@ func (n *Node) each(name string, o callOptions) (*gathering, error) {
 	t := n.table.Load()
 	e := t.find(name)
 	switch {
-	case o.twice != "":
-		return nil, o.errTwice(name)
+	case o.mistake != "":
+		return nil, o.errMistake(name)
 	case e == nil:
 		_, err := n.remoteByName(name, &callOptions{}) // which says why there is none
 		if err == nil {

@@ -296,6 +296,20 @@ func TestAStartThatWaitsForAServiceThatIsNotThereSaysSoEveryFiveSeconds(t *testi
 	})
 }
 
+func TestACallToANodeWithoutANameIsRefused(t *testing.T) {
+	s := sabir.NewService("bank")
+	sabir.Handle(s, "greet", func(_ context.Context, d deposit) (greeting, error) { return greeting{"hello"}, nil })
+	sabir.HandleStream(s, "tail", func(context.Context, *sabir.Stream[int, int]) error { return nil })
+	n := startNode(t, sabir.Serve(s))
+	nobody := sabir.ToNode(sabir.InfoFromContext(t.Context()).From)
+	_, named := sabir.Call[greeting](t.Context(), n, "bank.greet", deposit{}, nobody)
+	_, text := sabir.CallJSON(t.Context(), n, "bank.greet", nil, nobody)
+	_, stream := sabir.OpenStream[int, int](t.Context(), n, "bank.tail", nobody)
+	for _, err := range []error{named, text, stream} {
+		reports(t, err, sabir.ErrBadOption, "ToNode without the name of a node", "bank.")
+	}
+}
+
 func TestAnOptionOfACallGivenTwiceIsAnErrorOfTheCall(t *testing.T) {
 	s := sabir.NewService("bank")
 	sabir.Handle(s, "greet", func(_ context.Context, d deposit) (greeting, error) { return greeting{"hello"}, nil })
