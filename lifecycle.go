@@ -172,6 +172,7 @@ func (n *Node) stopAll(ctx context.Context) error {
 	if m != nil {
 		errs = append(errs, n.clustered.drain(m, ctx))
 	}
+	errs = append(errs, n.awaitOneWay(ctx)) // when no more calls come in, whose handlers may send
 	for _, s := range slices.Backward(slices.Clone(n.running)) {
 		errs = append(errs, n.stopService(ctx, s))
 	}

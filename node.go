@@ -93,6 +93,7 @@ type Node struct {
 	dependencies dependencies
 
 	oneWay      chan struct{} // holds a value for each call by Send that is under way
+	oneWayOver  chan struct{} // has one when the last of them has ended while the node stops
 	workers     workers
 	admission   *admission.Control
 	memory      *memory.Budget // see BufferLimits
@@ -161,6 +162,7 @@ func NewNode(options ...NodeOption) *Node {
 		changed:       make(chan struct{}),
 		admission:     admission.New(),
 		oneWay:        make(chan struct{}, maxOneWay),
+		oneWayOver:    make(chan struct{}, 1),
 		lifecycle:     newLifecycleLock(),
 	}
 	n.table.Store(&routingTable{})

@@ -2,6 +2,7 @@ package sabir
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -16,8 +17,8 @@ const (
 // over the values of ctx, such as the request id, and neither its deadline nor its cancellation.
 //
 // An action gets what is sent at most once unless a policy tries again: nothing is kept where a node is lost, or stops before the call was
-// made. [Emit] reports whether handlers have run, and a channel of package channel keeps what must not be lost. Calls that follow
-// one another may be handled in another order.
+// made. [Node.Stop] waits for those that are under way. [Emit] reports whether handlers have run, and a channel of package channel keeps
+// what must not be lost. Calls that follow one another may be handled in another order.
 //
 // The error is of what is known at once: a name that no node offers, or a node that has 1,024 such calls under way
 // ([ErrTooManyCalls], after a wait of 5 s, or until ctx ends). How the call itself fails is in this node's log, once. in must not be changed
@@ -49,6 +50,12 @@ func sendOneWay(ctx context.Context, from Caller, name string, o callOptions, ca
 	ctx = oneWayContext(ctx)
 	go isolateGoroutine(name, ctx, call, func(err error) {
 		<-n.oneWay
+		if n.State() == StateStopping && len(n.oneWay) == 0 {
+			select {
+			case n.oneWayOver <- struct{}{}:
+			default:
+			}
+		}
 		if err != nil {
 			n.log.ErrorContext(ctx, "a one-way call failed", "node", n.id, "action", name, "request_id", RequestIDFromContext(ctx), "error", AsError(err))
 		}
@@ -88,4 +95,16 @@ func (n *Node) takeOneWay(ctx context.Context, name string) error {
 	}
 	return &Error{Code: CodeResourceExhausted, Name: nameTooManyCalls, Node: n.id, Retryable: true,
 		Message: "one-way calls of node " + n.id + ": " + itoa(maxOneWay) + " are under way, so the one of " + name + " was not made"}
+}
+
+// awaitOneWay waits for the one-way calls that are under way while the node stops, since nobody else does.
+func (n *Node) awaitOneWay(ctx context.Context) error {
+	for len(n.oneWay) > 0 {
+		select {
+		case <-n.oneWayOver:
+		case <-ctx.Done():
+			return fmt.Errorf("%d one-way calls were still under way: %w", len(n.oneWay), ctx.Err())
+		}
+	}
+	return nil
 }

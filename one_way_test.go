@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -152,5 +153,54 @@ func TestTheTimeLimitOfASentCallEndsItsHandler(t *testing.T) {
 	<-ended
 	if got := <-failed; !strings.Contains(got, "deadline") {
 		t.Error(got)
+	}
+}
+
+func TestANodeThatStopsWaitsForWhatItHasSent(t *testing.T) {
+	for name, remote := range map[string]bool{"on this node": false, "on another node": true} {
+		t.Run(name, func(t *testing.T) {
+			begun, release, handled := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+			sender, _ := noteTakers(t, remote, func(ctx context.Context, _ noteInput) (string, error) {
+				close(begun)
+				<-release
+				handled <- ctx.Err()
+				return "", nil
+			})
+			if err := addNote.Send(t.Context(), sender, noteInput{"milk"}); err != nil {
+				t.Fatal(err)
+			}
+			<-begun
+			stopped := make(chan error, 1)
+			go func() { stopped <- sender.Stop(t.Context()) }()
+			for sender.State() == sabir.StateRunning {
+				runtime.Gosched()
+			}
+			close(release)
+			if err := <-stopped; err != nil || len(handled) != 1 {
+				t.Fatalf("stopped with %v, handled %d", err, len(handled))
+			}
+			if err := <-handled; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestAStopWhoseTimeIsUpSaysWhatIsStillSent(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	sender, _ := noteTakers(t, false, func(context.Context, noteInput) (string, error) {
+		close(begun)
+		<-release
+		return "", nil
+	})
+	defer close(release)
+	if err := addNote.Send(t.Context(), sender, noteInput{"milk"}); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := sender.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 one-way calls") {
+		t.Error(err)
 	}
 }
