@@ -117,6 +117,68 @@ func TestAParameterThatDoesNotFitIsReportedWithItsSource(t *testing.T) {
 	}
 }
 
+type grade int
+
+func (g grade) MarshalText() ([]byte, error) { return []byte{'A' + byte(g)}, nil }
+func (g *grade) UnmarshalText(text []byte) error {
+	if len(text) != 1 || text[0] < 'A' || text[0] > 'F' {
+		return errors.New("a grade is A to F")
+	}
+	*g = grade(text[0] - 'A')
+	return nil
+}
+
+type markIn struct {
+	Grade grade     `json:"grade"`
+	Also  []grade   `json:"also" query:"too"`
+	Small uint8     `json:"small" header:"X-Small" validate:"max=9"`
+	Since time.Time `json:"since" cookie:"since"`
+	Note  string    `json:"note"`
+}
+
+func TestAParameterWhoseTextTheTypeRefusesIsReportedWithItsSource(t *testing.T) {
+	s := sabir.NewService("marks")
+	mark := func(context.Context, markIn) (sabir.Empty, error) { return sabir.Empty{}, nil }
+	sabir.Handle(s, "find", mark, sabir.Route("GET", "/marks/{grade}"))
+	sabir.Handle(s, "put", mark, sabir.Route("PUT", "/marks/{grade}"))
+	sabir.HandleStream(s, "watch", func(_ context.Context, st *sabir.Stream[markIn, int]) error {
+		_, err := st.Recv()
+		return err
+	}, sabir.Route("GET", "/marks/{grade}/watch"), sabir.ServerStream())
+	alone := start(t, sabir.Serve(s), sabir.HTTP(":0"))
+	for about, test := range map[string]struct {
+		method, path, header string
+		status               int
+		in, name, at, want   string
+	}{
+		"a path":                {"GET", "/marks/Z", "", 400, "path", "grade", "grade", "a grade is A to F"},
+		"a path before a body":  {"PUT", "/marks/Z", "", 400, "path", "grade", "grade", "a grade is A to F"},
+		"one of a list":         {"GET", "/marks/A?too=B&too=Z", "", 400, "query", "too", "also[1]", "a grade is A to F"},
+		"a number out of range": {"GET", "/marks/A", "X-Small: 256", 400, "header", "X-Small", "small", "0 to 255"},
+		"a time":                {"GET", "/marks/A", "Cookie: since=noon", 400, "cookie", "since", "since", "RFC 3339"},
+		"of a stream":           {"GET", "/marks/Z/watch", "", 400, "path", "grade", "grade", "a grade is A to F"},
+		"a rule of a stream":    {"GET", "/marks/A/watch", "X-Small: 10", 422, "header", "X-Small", "small", "9 or less"},
+	} {
+		body, headers := "", []string(nil)
+		if test.method == "PUT" {
+			body = `{"note":"x"}`
+		}
+		if test.header != "" {
+			headers = []string{test.header}
+		}
+		p := ask(t, test.method, "http://"+alone.HTTPAddr()+test.path, body, headers...).problem(t)
+		list, _ := p.Data.([]any)
+		if p.Status != test.status || len(list) != 1 {
+			t.Errorf("%s: %+v", about, p)
+			continue
+		}
+		fault := list[0].(map[string]any)
+		if message, _ := fault["message"].(string); fault["in"] != test.in || fault["name"] != test.name || fault["path"] != test.at || !strings.Contains(message, test.want) || strings.Contains(p.Detail, "offset") {
+			t.Errorf("%s: %v: %s", about, fault, p.Detail)
+		}
+	}
+}
+
 func TestCachedAnswersAreNotSentAgain(t *testing.T) {
 	_, base := startStore(t)
 	first := ask(t, "GET", base+"/items/7/price", "")

@@ -2,6 +2,7 @@ package web
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/bind"
@@ -25,8 +26,11 @@ func (t *target) sources(e *sabir.Error) *sabir.Error {
 		}
 	case map[string]any:
 		pointer, _ := data["pointer"].(string)
-		if t.binder == nil {
+		if t.binder == nil || e.Name != sabir.ErrBadInput.Name {
 			return e
+		}
+		if !strings.Contains(e.Message, ": the object has this name twice") {
+			return t.badParameter(e, pointer, data)
 		}
 		if text := t.binder.Explain(pointer); text != "" {
 			c := *e
@@ -36,6 +40,29 @@ func (t *target) sources(e *sabir.Error) *sabir.Error {
 	}
 	return e
 }
+
+// badParameter is the error for a parameter whose text the field's type cannot be made of, which shows as its input is read. Of the body it is e.
+func (t *target) badParameter(e *sabir.Error, pointer string, data map[string]any) *sabir.Error {
+	in, name, ok := t.binder.Locate(pointer)
+	if !ok {
+		return e
+	}
+	message := "cannot be read"
+	if _, why, found := strings.Cut(e.Message, " at "+pointer+": "); found { // before it stands JSON, which the caller did not send
+		why, _, _ = strings.Cut(why, " (offset ")
+		message += ": " + why
+	}
+	path, index, inList := strings.Cut(pointer[1:], "/")
+	path = unescape.Replace(path)
+	if inList {
+		path += "[" + index + "]"
+	}
+	want, _ := data["want"].(string)
+	return badParameters(bind.Errors{{In: in, Name: name, FieldError: validate.FieldError{
+		Path: path, Pointer: pointer, Rule: bind.RuleKind, Param: want, Message: message}}})
+}
+
+var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
 // source is the part of the request, and the parameter there, that a place in the input came from.
 func (t *target) source(pointer string) (in route.Source, name string) {

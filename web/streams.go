@@ -81,7 +81,11 @@ func (rc *requestContext) problemOf(a *sabir.Action, of logged) func(err error) 
 	make := func(err error) (status int, document []byte) {
 		var e error = sabir.AsError(err)
 		if a != nil {
-			e = rc.publicError(a, of, err)
+			public := rc.publicError(a, of, err)
+			if rc.to.rest {
+				public = rc.to.sources(public)
+			}
+			e = public
 		} else if failed := rc.panicError(err, of); failed != nil {
 			e = failed
 		}

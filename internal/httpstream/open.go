@@ -87,7 +87,7 @@ func (x *session) sendJSON(s *values, text []byte, what string, number int, chec
 	}
 	err := s.send(text)
 	if e, ok := err.(*sabir.Error); ok && e.Name == sabir.ErrBadInput.Name {
-		return badInput("%s: %s", name(), e.Message)
+		return badInput("%s: %s", name(), e.Message).WithData(e.Data)
 	}
 	return err
 }
