@@ -3,6 +3,8 @@ package config_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -224,6 +226,83 @@ func TestAProgramsOwnSettingsFollowTheSameRules(t *testing.T) {
 			t.Errorf("the error is %v, want %q in it", err, says)
 		}
 	}
+}
+
+func TestASettingMayBeATextThatItsTypeReads(t *testing.T) {
+	var own struct {
+		Level slog.Level    `json:"level"`
+		Hosts []netip.Addr  `json:"hosts"`
+		Since time.Time     `json:"since"`
+		Until *time.Time    `json:"until"`
+		Audit *bool         `json:"audit"`
+		Quota map[day]int64 `json:"quota"`
+	}
+	file := write(t, "shop.yaml", "app: {since: 2026-01-02T03:04:05Z, until: \"2026-01-03T00:00:00Z\", quota: {monday: 3}}")
+	l := load(t, config.Config{App: &own, File: file, Env: []string{"SABIR_APP_HOSTS=10.0.0.1,10.0.0.2"}, Args: []string{"--app.level=warn", "--app.audit=false"}})
+	if own.Level != slog.LevelWarn || len(own.Hosts) != 2 || own.Hosts[1].String() != "10.0.0.2" || own.Since.Day() != 2 || own.Until == nil || own.Until.Day() != 3 ||
+		own.Audit == nil || *own.Audit || own.Quota["monday"] != 3 {
+		t.Errorf("%+v", own)
+	}
+	if text := fmt.Sprint(l.Values()); !strings.Contains(text, "{app.level WARN flag") || !strings.Contains(text, "{app.audit false flag") {
+		t.Error(text)
+	}
+	_, err := config.Load(config.Config{App: &own, Env: []string{"SABIR_APP_LEVEL=loud"}})
+	if err == nil || !strings.Contains(err.Error(), `environment: app.level: "loud" is no slog.Level`) {
+		t.Error(err)
+	}
+}
+
+// day is the key of a map of settings.
+type day string
+
+func TestTheFieldsOfAnEmbeddedStructAreSettingsOfTheOuterOne(t *testing.T) {
+	type Place struct {
+		Region string `json:"region" validate:"required"`
+		Zone   string `json:"zone" default:"a"`
+	}
+	var own struct {
+		Place
+		Zone string `json:"zone"`
+	}
+	_, err := config.Load(config.Config{App: &own, Env: []string{}})
+	if err == nil || !strings.Contains(err.Error(), "app.region: region is a required field: set SABIR_APP_REGION, --app.region, or app.region in the file") {
+		t.Error(err)
+	}
+	load(t, config.Config{App: &own, Env: []string{"SABIR_APP_REGION=eu"}, Args: []string{"--app.zone=b"}})
+	if own.Region != "eu" || own.Zone != "b" {
+		t.Errorf("%+v", own)
+	}
+	if schema := string(config.Schema(&own)); !strings.Contains(schema, `"region"`) || strings.Contains(schema, `"Place"`) {
+		t.Error(schema)
+	}
+}
+
+func TestATypeThatNoSettingCanHaveIsNamed(t *testing.T) {
+	type shelf struct {
+		Name string `json:"name"`
+	}
+	var own struct {
+		List  []shelf        `json:"list"`
+		One   *shelf         `json:"one"`
+		Any   any            `json:"any"`
+		ByDay map[int]string `json:"by_day"`
+	}
+	_, err := config.Load(config.Config{App: &own, Env: []string{}, File: write(t, "shop.yaml", "app: {list: [{name: a}], one: {name: a}, any: 5, by_day: {1: a}}")})
+	for _, want := range []string{"app.list: a setting cannot have the type []config_test.shelf", "app.one: a setting cannot have the type config_test.shelf",
+		"app.any: a setting cannot have the type interface {}", "app.by_day: a setting cannot have the type map[int]string"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: want %q", err, want)
+		}
+	}
+}
+
+func TestWhatStandsBehindTheDocumentOfAFileIsAnError(t *testing.T) {
+	for name, text := range map[string]string{"shop.yaml": "id: a\n---\nid: b\n", "shop.json": `{"id":"a"}{"id":"b"}`} {
+		if _, err := config.Load(config.Config{Env: []string{}, File: write(t, name, text)}); err == nil || !strings.Contains(err.Error(), "there is something behind the document") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	load(t, config.Config{File: write(t, "empty.yaml", "# nothing yet\n")})
 }
 
 func TestAMissingSettingIsNamedInFullWithTheWaysToSetIt(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -43,7 +44,13 @@ func readFile(path string) (map[string]any, error) {
 func parse(extension string, text []byte) (tree map[string]any, err error) {
 	switch extension {
 	case ".yaml", ".yml":
-		err = yaml.Unmarshal(text, &tree)
+		d := yaml.NewDecoder(bytes.NewReader(text))
+		if err = d.Decode(&tree); err == nil && d.Decode(new(any)) != io.EOF {
+			err = errors.New("there is something behind the document")
+		}
+		if err == io.EOF { // there is none
+			err = nil
+		}
 	case ".toml":
 		err = toml.Unmarshal(text, &tree)
 	case ".json":
@@ -94,6 +101,10 @@ func shown(one leaf) string {
 	switch v := one.value; {
 	case one.secret:
 		return v.Interface().(Secret).String()
+	case v.Kind() == reflect.Pointer && v.IsNil():
+		return ""
+	case v.Kind() == reflect.Pointer:
+		return withoutPassword(fmt.Sprint(v.Elem().Interface()))
 	case v.Kind() == reflect.String:
 		return withoutPassword(v.String())
 	case v.Kind() == reflect.Slice:

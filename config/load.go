@@ -39,7 +39,8 @@ type Config struct {
 	// Defaults are the settings of the code, which all others go before.
 	Defaults Settings
 	// App is a pointer to a struct with settings of the program's own, or nil. Fields have json tags for their names, and may have
-	// validate, default and doc tags. What the struct holds when Load is called are its defaults.
+	// validate, default and doc tags. What the struct holds when Load is called are its defaults. A type with UnmarshalText is a
+	// text, a struct without is a section, and the fields of an embedded one without a name are those of the outer one.
 	App any
 	// LogHandler wraps the handler of the log, which has the level and the format of the settings, and adds node, service, action, request_id
 	// and trace_id to each line (it is a [telemetry.LogHandler]): to hide fields by telemetry.Redact, or to
@@ -347,7 +348,7 @@ func (l *Loaded) flags(args []string) (given map[string]string, file string, err
 			given[name] = text
 			return nil
 		}
-		if one.value.Kind() == reflect.Bool {
+		if kindOf(one.value.Type()) == "boolean" {
 			set.BoolFunc(name, "", note)
 		} else {
 			set.Func(name, "", note)

@@ -46,11 +46,8 @@ func schemaOf(t reflect.Type, doc string) map[string]any {
 		s["additionalProperties"] = schemaOf(t.Elem(), "")
 	case kindOf(t) == "object":
 		properties := map[string]any{}
-		for f := range t.Fields() {
+		for _, f := range fieldsOf(t) {
 			name := nameOf(f)
-			if name == "" {
-				continue
-			}
 			one := schemaOf(f.Type, f.Tag.Get("doc"))
 			for rule := range strings.SplitSeq(f.Tag.Get("validate"), ",") {
 				if list, found := strings.CutPrefix(rule, "oneof="); found {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding"
 	"errors"
 	"fmt"
 	"reflect"
@@ -38,18 +39,57 @@ func nameOf(f reflect.StructField) string {
 	return name
 }
 
+// isText reports whether a setting of the type is a text that the type reads itself, such as a netip.Addr, a time.Time or a slog.Level.
+func isText(t reflect.Type) bool {
+	return t != secretType && t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+// isSection reports whether a type has settings, and is not one.
+func isSection(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t != secretType && !isText(t)
+}
+
+// isSections reports whether a type has sections by names, as policies are.
+func isSections(t reflect.Type) bool {
+	return t.Kind() == reflect.Map && t.Key().Kind() == reflect.String && isSection(t.Elem())
+}
+
+// fieldsOf lists the settings of a section. Those of an embedded struct without a name are the section's own, as in JSON and in the paths of
+// validation; one of the section itself goes before them.
+func fieldsOf(t reflect.Type) (list []reflect.StructField) {
+	for _, f := range reflect.VisibleFields(t) {
+		name := nameOf(f)
+		if name == "" || isEmbedded(f) {
+			continue
+		}
+		direct := true
+		for depth := 1; depth < len(f.Index); depth++ {
+			direct = direct && isEmbedded(t.FieldByIndex(f.Index[:depth]))
+		}
+		same := func(other reflect.StructField) bool { return nameOf(other) == name }
+		if i := slices.IndexFunc(list, same); direct && i < 0 {
+			list = append(list, f)
+		} else if direct && len(f.Index) < len(list[i].Index) {
+			list[i] = f
+		}
+	}
+	return list
+}
+
+func isEmbedded(f reflect.StructField) bool {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return f.Anonymous && name == "" && isSection(f.Type)
+}
+
 // leaves lists the settings of a struct, in the order of its fields; of a map with the entries that are there.
 func leaves(prefix string, v reflect.Value, field reflect.StructField) (list []leaf) {
 	switch {
-	case v.Kind() == reflect.Struct && v.Type() != secretType:
-		for i := range v.NumField() {
-			f := v.Type().Field(i)
-			if name := nameOf(f); name != "" {
-				list = append(list, leaves(join(prefix, name), v.Field(i), f)...)
-			}
+	case isSection(v.Type()):
+		for _, f := range fieldsOf(v.Type()) {
+			list = append(list, leaves(join(prefix, nameOf(f)), v.FieldByIndex(f.Index), f)...)
 		}
 		return list
-	case v.Kind() == reflect.Map && v.Type().Elem().Kind() == reflect.Struct:
+	case isSections(v.Type()):
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 		for _, k := range keys {
@@ -73,9 +113,9 @@ func (l *Loaded) set(v reflect.Value, path string, raw any, origin string) error
 		return nil
 	}
 	switch {
-	case v.Kind() == reflect.Struct && v.Type() != secretType:
+	case isSection(v.Type()):
 		return l.setFields(v, path, raw, origin)
-	case v.Kind() == reflect.Map && v.Type().Elem().Kind() == reflect.Struct:
+	case isSections(v.Type()):
 		entries, ok := raw.(map[string]any)
 		if !ok {
 			return wrongKind(path, origin, "a section")
@@ -86,11 +126,12 @@ func (l *Loaded) set(v reflect.Value, path string, raw any, origin string) error
 			if v.IsNil() {
 				v.Set(reflect.MakeMap(v.Type()))
 			}
-			if old := v.MapIndex(reflect.ValueOf(key)); old.IsValid() {
+			name := reflect.ValueOf(key).Convert(v.Type().Key())
+			if old := v.MapIndex(name); old.IsValid() {
 				entry.Set(old)
 			}
 			errs = append(errs, l.set(entry, join(path, key), entries[key], origin))
-			v.SetMapIndex(reflect.ValueOf(key), entry)
+			v.SetMapIndex(name, entry)
 		}
 		return errors.Join(errs...)
 	}
@@ -107,20 +148,18 @@ func (l *Loaded) setFields(v reflect.Value, path string, raw any, origin string)
 	if !ok {
 		return wrongKind(path, origin, "a section")
 	}
-	known := map[string]int{}
+	known := map[string][]int{}
 	var list []string
-	for i := range v.NumField() {
-		if name := nameOf(v.Type().Field(i)); name != "" {
-			known[name] = i
-			list = append(list, name)
-		}
+	for _, f := range fieldsOf(v.Type()) {
+		known[nameOf(f)] = f.Index
+		list = append(list, nameOf(f))
 	}
 	var errs []error
 	for _, name := range sortedKeys(section) {
-		i, found := known[name]
+		index, found := known[name]
 		raw := section[name]
 		if short, file := strings.CutSuffix(name, "_file"); !found && file {
-			if i, found = known[short]; found && v.Field(i).Type() == secretType {
+			if index, found = known[short]; found && v.FieldByIndex(index).Type() == secretType {
 				if _, both := section[short]; both {
 					errs = append(errs, fmt.Errorf("%s: %s and %s are both set: which is it?", origin, join(path, short), join(path, name)))
 					continue
@@ -139,7 +178,7 @@ func (l *Loaded) setFields(v reflect.Value, path string, raw any, origin string)
 			errs = append(errs, unknown(join(path, name), path, name, list, origin))
 			continue
 		}
-		errs = append(errs, l.set(v.Field(i), join(path, name), raw, origin))
+		errs = append(errs, l.set(v.FieldByIndex(index), join(path, name), raw, origin))
 	}
 	return errors.Join(errs...)
 }
@@ -172,10 +211,24 @@ func convert(v reflect.Value, raw any) error {
 	text := fmt.Sprint(raw)
 	_, isList := raw.([]any)
 	_, isMap := raw.(map[string]any)
+	switch {
+	case v.Kind() == reflect.Pointer: // nil where nothing sets it
+		to := reflect.New(v.Type().Elem())
+		if err := convert(to.Elem(), raw); err != nil {
+			return err
+		}
+		v.Set(to)
+		return nil
+	case !isSettable(v.Type()):
+		return fmt.Errorf("a setting cannot have the type %s", v.Type())
+	case isText(v.Type()) && reflect.TypeOf(raw).AssignableTo(v.Type()): // a time of YAML or TOML
+		v.Set(reflect.ValueOf(raw))
+		return nil
+	}
 	if (isList && v.Kind() != reflect.Slice) || (isMap && v.Kind() != reflect.Map) {
 		return fmt.Errorf("want one value of the kind %s", kindOf(v.Type()))
 	}
-	if _, isText := raw.(string); !isText && (v.Type() == secretType || v.Kind() == reflect.String) {
+	if _, isText := raw.(string); !isText && kindOf(v.Type()) == "string" && v.Type() != durationType {
 		// 1.10 and 007 are numbers to YAML, and would come as 1.1 and 7.
 		return fmt.Errorf("want a text, and %s is none: put it between quotes", text)
 	}
@@ -189,6 +242,11 @@ func convert(v reflect.Value, raw any) error {
 			return fmt.Errorf("%q is no duration: want one such as 1.5s or 2m", text)
 		}
 		v.SetInt(int64(d))
+		return nil
+	case isText(v.Type()):
+		if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil {
+			return fmt.Errorf("%q is no %s: %w", text, v.Type(), err)
+		}
 		return nil
 	}
 	switch v.Kind() {
@@ -222,10 +280,21 @@ func convert(v reflect.Value, raw any) error {
 		return convertList(v, raw)
 	case reflect.Map:
 		return convertMap(v, raw)
-	default:
-		return fmt.Errorf("a setting cannot have the type %s", v.Type())
 	}
 	return nil
+}
+
+// isSettable reports whether a setting of the type can be made of what a file or a text has.
+func isSettable(t reflect.Type) bool {
+	switch {
+	case t == secretType || isText(t):
+		return true
+	case t.Kind() == reflect.Slice:
+		return isSettable(t.Elem())
+	case t.Kind() == reflect.Map:
+		return t.Key().Kind() == reflect.String && isSettable(t.Elem())
+	}
+	return t.Kind() == reflect.String || t.Kind() >= reflect.Bool && t.Kind() <= reflect.Float64 && t.Kind() != reflect.Uintptr
 }
 
 // convertList takes a list, or a text of elements between commas.
@@ -270,7 +339,7 @@ func convertMap(v reflect.Value, raw any) error {
 		if err := convert(element, entries[key]); err != nil {
 			return err
 		}
-		m.SetMapIndex(reflect.ValueOf(key), element)
+		m.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), element)
 	}
 	v.Set(m)
 	return nil
@@ -279,7 +348,9 @@ func convertMap(v reflect.Value, raw any) error {
 // kindOf names the kind of a setting, in the words of JSON schema.
 func kindOf(t reflect.Type) string {
 	switch {
-	case t == secretType, t == durationType, t.Kind() == reflect.String:
+	case t.Kind() == reflect.Pointer:
+		return kindOf(t.Elem())
+	case t == secretType, t == durationType, t.Kind() == reflect.String, isText(t):
 		return "string"
 	case t.Kind() == reflect.Bool:
 		return "boolean"
