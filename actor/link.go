@@ -198,7 +198,7 @@ func (p *Process) acceptsDown(d *Down) bool {
 	if p.entry.cold == nil {
 		return false
 	}
-	if other, ok := p.entry.cold.watches.get(d.Ref); ok && other.home.Value().name != "" {
+	if other, ok := p.entry.cold.watches.get(d.Ref); ok && !other.Zero() && other.home.Value().name != "" {
 		h := other.home.Value()
 		d.Name = Name{Name: h.name, Node: h.node}
 		if d.PID == other {

@@ -57,6 +57,19 @@ func TestAMonitorOfAProcessThatIsNotThereGetsADownAtOnce(t *testing.T) {
 	})
 }
 
+func TestAMonitorOfTheZeroPIDGetsADownAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var downs notes
+		watcher := watcherOf(t, s, &downs)
+		var ref MonitorRef
+		in(t, s, watcher, func(p *Process) { ref = p.Monitor(PID{}) })
+		bubbletest.Wait()
+		if all := downs.all(); len(all) != 1 || all[0].(Down).Ref != ref || !same(all[0].(Down).Reason, ErrNoProcess) {
+			t.Errorf("got %v", all)
+		}
+	})
+}
+
 func TestAfterDemonitorNoDownComes(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var downs notes
