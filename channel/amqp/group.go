@@ -29,7 +29,7 @@ type group struct {
 	deliveries <-chan amqp091.Delivery // nil: not attached
 
 	mu    sync.Mutex
-	waits map[string]bool // the queues for delays that were made
+	waits map[string]bool // the queues for delays that were made; false for those that the server may have lost
 }
 
 // handle is a delivery with the mark whether it was answered, so that it is answered once.
@@ -59,6 +59,9 @@ func (s *store) Join(ctx context.Context, spec engine.GroupSpec) (engine.Group, 
 	g.receiving.Unlock()
 	if err != nil {
 		return nil, err
+	}
+	if g.spec.From.New {
+		g.spec.From = engine.Position{Time: time.Now()} // should the queue be made again, what was published since is for it
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,6 +101,11 @@ func (g *group) Receive(ctx context.Context, limit int) ([]*engine.Delivery, err
 		session, err := g.store.session()
 		if err == nil {
 			err = g.attach(session)
+		}
+		if notFound(err) {
+			if err = g.store.restore(ctx, session, g.spec.Channel); err == nil {
+				err = g.attach(session)
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -244,6 +252,15 @@ func (g *group) makeWait(ctx context.Context, session *session, delay time.Durat
 		g.mu.Unlock()
 	}
 	return err
+}
+
+// doubtWaits has the queues for delays made once more before they are used: the server may have lost them.
+func (g *group) doubtWaits() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for name := range g.waits {
+		g.waits[name] = false
+	}
 }
 
 // delayed counts what waits in the queues for delays that this node has used.

@@ -40,6 +40,7 @@ type publisher struct {
 type batch struct {
 	exchange, key string
 	list          []amqp091.Publishing
+	on            *confirming
 	confirms      []*amqp091.DeferredConfirmation
 	errs          []error       // for which there is no confirmation
 	written       chan struct{} // closed when confirms and errs are filled in
@@ -133,13 +134,13 @@ func (p *publisher) publish(ctx context.Context, exchange, key string, list []am
 	}
 	for i, c := range b.confirms {
 		if errs[i] = failure(b.errs[i]); c != nil {
-			errs[i] = p.confirmed(ctx, c, blocked)
+			errs[i] = p.confirmed(ctx, b.on, c, blocked)
 		}
 	}
 }
 
 // confirmed waits for the answer to one message.
-func (p *publisher) confirmed(ctx context.Context, c *amqp091.DeferredConfirmation, blocked <-chan struct{}) error {
+func (p *publisher) confirmed(ctx context.Context, on *confirming, c *amqp091.DeferredConfirmation, blocked <-chan struct{}) error {
 	select {
 	case <-c.Done():
 	default:
@@ -161,6 +162,9 @@ func (p *publisher) confirmed(ctx context.Context, c *amqp091.DeferredConfirmati
 	case p.conn.IsClosed():
 		return fmt.Errorf("%w: the connection broke before it answered", engine.ErrUnreachable)
 	}
+	if err := on.failure(); err != nil {
+		return fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
+	}
 	return fmt.Errorf("%w: it refused the message", engine.ErrFull)
 }
 
@@ -178,7 +182,7 @@ func (p *publisher) unanswered(ctx context.Context) error {
 // write writes batches until the connection is gone.
 func (p *publisher) write() {
 	defer close(p.ended)
-	var ch *amqp091.Channel // in confirm mode; nil until it is used
+	var ch *confirming // nil until it is used
 	for {
 		var b *batch
 		select {
@@ -193,6 +197,7 @@ func (p *publisher) write() {
 		if ch == nil || ch.IsClosed() { // the server closes one on which something failed
 			ch, err = p.open()
 		}
+		b.on = ch
 		for i, m := range b.list {
 			if err != nil || b.abandoned.Load() {
 				b.errs[i] = err
@@ -204,12 +209,35 @@ func (p *publisher) write() {
 	}
 }
 
-func (p *publisher) open() (*amqp091.Channel, error) {
+// confirming is a channel in confirm mode.
+type confirming struct {
+	*amqp091.Channel
+	closed chan *amqp091.Error // has why the server closed it, before those who wait for answers get none
+
+	mu  sync.Mutex
+	err error
+}
+
+func (p *publisher) open() (*confirming, error) {
 	ch, err := p.conn.Channel()
 	if err != nil {
 		return nil, err
 	}
-	return ch, ch.Confirm(false)
+	return &confirming{Channel: ch, closed: ch.NotifyClose(make(chan *amqp091.Error, 1))}, ch.Confirm(false)
+}
+
+// failure is why the server closed the channel, as it does where there is no such exchange; nil where it has not.
+func (c *confirming) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case err := <-c.closed:
+		if err != nil { // nil is the end of the connection
+			c.err = err
+		}
+	default:
+	}
+	return c.err
 }
 
 // check publishes a message that no queue takes, which the server confirms too.

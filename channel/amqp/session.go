@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	amqp091 "github.com/rabbitmq/amqp091-go"
@@ -96,7 +98,7 @@ func (s *session) exists(queue string) (ready int, ok bool, err error) {
 		ready = q.Messages
 		return err
 	})
-	if said, is := errors.AsType[*amqp091.Error](err); is && said.Code == amqp091.NotFound {
+	if notFound(err) {
 		return 0, false, nil
 	}
 	return ready, err == nil, err
@@ -136,13 +138,77 @@ func (s *store) reconnect() {
 			return
 		}
 		s.log.Warn("channels: connection to the broker lost", "broker", s.address.Name)
-		next, err := backoff.Until(s.ended, backoff.Reconnect, func() (*session, error) { return dial(s.ended, s.address, s.name) })
+		next, err := backoff.Until(s.ended, backoff.Reconnect, s.dialAgain)
 		if err != nil {
 			return // the store was closed
 		}
 		s.current.Store(next)
 		s.log.Info("channels: connection to the broker is back", "broker", s.address.Name)
 	}
+}
+
+// dialAgain connects, and makes what a server has lost that starts without its files before anybody publishes there.
+func (s *store) dialAgain() (*session, error) {
+	session, err := dial(s.ended, s.address, s.name)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	specs, groups := maps.Clone(s.specs), slices.Clone(s.groups)
+	s.mu.Unlock()
+	queues := make(map[string]string) // of the channel
+	for name, spec := range specs {
+		queues[s.queueOf(spec)] = name
+	}
+	for _, g := range groups {
+		g.doubtWaits()
+		queues[g.queue] = g.spec.Channel
+	}
+	restored := make(map[string]bool)
+	for queue, name := range queues {
+		if restored[name] {
+			continue
+		}
+		_, there, err := session.exists(queue)
+		if err == nil && !there {
+			restored[name] = true
+			err = s.restore(s.ended, session, name)
+		}
+		if errors.Is(err, engine.ErrUnreachable) {
+			session.close()
+			return nil, err
+		}
+		if err != nil {
+			s.log.Warn("channels: the broker has lost this channel, which cannot be made anew", "channel", name, "broker", s.address.Name, "error", err)
+		}
+	}
+	return session, nil
+}
+
+// restore makes a channel that was declared anew, and its groups that are here.
+func (s *store) restore(ctx context.Context, session *session, name string) error {
+	spec, err := s.spec(name)
+	if err == nil {
+		err = s.declare(ctx, session, spec)
+	}
+	s.mu.Lock()
+	groups := slices.Clone(s.groups)
+	s.mu.Unlock()
+	for _, g := range groups {
+		if err == nil && g.spec.Channel == name {
+			err = g.make(ctx, session)
+		}
+	}
+	if err == nil {
+		s.log.Warn("channels: the broker has lost this channel and what it kept; it was made anew", "channel", name, "broker", s.address.Name)
+	}
+	return err
+}
+
+// notFound reports whether the server has answered that something is not there.
+func notFound(err error) bool {
+	said, ok := errors.AsType[*amqp091.Error](err)
+	return ok && said.Code == amqp091.NotFound
 }
 
 // session is the connection, where there is one now.

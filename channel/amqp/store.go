@@ -72,9 +72,15 @@ func (s *store) Features() engine.Features {
 	return engine.Features{Durable: true, KeepAge: true, KeepBytes: true}
 }
 
-func (s *store) exchange(name string) string     { return s.prefix + ":" + name }
-func (s *store) logOf(name string) string        { return s.prefix + ":log:" + name }
-func (s *store) deadQueueOf(name string) string  { return s.prefix + ":letters:" + name }
+func (s *store) exchange(name string) string    { return s.prefix + ":" + name }
+func (s *store) logOf(name string) string       { return s.prefix + ":log:" + name }
+func (s *store) deadQueueOf(name string) string { return s.prefix + ":letters:" + name }
+func (s *store) queueOf(spec engine.Spec) string {
+	if spec.DeadLetters {
+		return s.deadQueueOf(spec.Name)
+	}
+	return s.logOf(spec.Name)
+}
 func (s *store) queue(name, group string) string { return s.prefix + ":group:" + name + ":" + group }
 
 func (s *store) Declare(ctx context.Context, spec engine.Spec) error {
@@ -169,6 +175,9 @@ func (s *store) Publish(ctx context.Context, name string, batch []*engine.Outgoi
 	for i, m := range sent {
 		m.Err = errs[i]
 	}
+	if slices.ContainsFunc(errs, notFound) {
+		_ = s.restore(ctx, session, name) // whoever publishes has an error already, and tries again
+	}
 }
 
 // Stats counts, of what is handed out, only what this store's own consumers hold.
@@ -181,11 +190,7 @@ func (s *store) Stats(_ context.Context, name string) (stats engine.Stats, err e
 	if err != nil {
 		return stats, err
 	}
-	queue := s.logOf(name)
-	if spec.DeadLetters {
-		queue = s.deadQueueOf(name)
-	}
-	count, _, err := session.exists(queue)
+	count, _, err := session.exists(s.queueOf(spec))
 	if err != nil {
 		return stats, err
 	}

@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 
@@ -64,11 +65,18 @@ func (f *failed) count(ctx context.Context, d *engine.Delivery) error {
 	if err := f.store.conn.Exhausted(); err != nil { // the server would not answer
 		return err
 	}
-	if _, err := f.open(ctx); err != nil {
-		return err
+	for again := false; ; again = true {
+		if _, err := f.open(ctx); err != nil {
+			return err
+		}
+		_, err := f.store.conn.JetStream.Publish(ctx, f.subject(d.Sequence), strconv.AppendInt(nil, int64(d.Attempt), 10))
+		if again || !errors.Is(err, jetstream.ErrNoStreamResponse) {
+			return err
+		}
+		f.mu.Lock()
+		f.stream = nil // the server has lost it
+		f.mu.Unlock()
 	}
-	_, err := f.store.conn.JetStream.Publish(ctx, f.subject(d.Sequence), strconv.AppendInt(nil, int64(d.Attempt), 10))
-	return err
 }
 
 // of returns the number of failed attempts of a message. Where the server does not answer, there are none.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/natsstore"
 )
 
 const (
@@ -22,22 +24,52 @@ const (
 // group is one node's part of a durable consumer. One request at a time stands with the server, for as many messages as
 // the caller wanted when it was made.
 type group struct {
-	consumer jetstream.Consumer
-	failed   failed
-	ended    context.Context
-	end      context.CancelFunc
+	store  *store
+	spec   engine.GroupSpec
+	failed failed
+	ended  context.Context
+	end    context.CancelFunc
 
 	mu       sync.Mutex
 	standing *request // under mu too for those who end it
 
 	receiving sync.Mutex
-	request   *request // under receiving
+	consumer  jetstream.Consumer // under receiving, as are the following
+	made      time.Time          // when the server made the stream
+	last      uint64             // the last place that was handed out to this node
+	request   *request
+
+	doubted atomic.Bool // the server may have lost the group
 }
 
 func (s *store) Join(ctx context.Context, spec engine.GroupSpec) (engine.Group, error) {
-	stream, err := s.stream(spec.Channel)
-	if err != nil {
+	if _, err := s.stream(spec.Channel); err != nil {
 		return nil, err
+	}
+	g := &group{store: s, spec: spec, failed: failed{store: s, channel: spec.Channel, group: spec.Name}}
+	if err := g.find(ctx); err != nil {
+		return nil, err
+	}
+	g.ended, g.end = context.WithCancel(context.Background())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.groups = append(s.groups, g)
+	return g, nil
+}
+
+// find finds the group at the server, and makes it where it is not there. It runs under receiving, or before others know the group.
+func (g *group) find(ctx context.Context) error {
+	spec := g.spec
+	stream, err := g.store.conn.JetStream.Stream(ctx, g.store.streamName(spec.Channel))
+	if err != nil {
+		return failure(err)
+	}
+	made := stream.CachedInfo().Created
+	switch {
+	case !g.made.IsZero() && !made.Equal(g.made):
+		spec.From = engine.Position{} // all that the new stream has was published after the group was made
+	case spec.From.New && g.last > 0:
+		spec.From = engine.Position{Sequence: g.last + 1}
 	}
 	config := jetstream.ConsumerConfig{
 		Durable: durable(spec.Name), Description: "group " + spec.Name + " of channel " + spec.Channel,
@@ -62,14 +94,21 @@ func (s *store) Join(ctx context.Context, spec engine.GroupSpec) (engine.Group, 
 		consumer, err = stream.UpdateConsumer(ctx, config)
 	}
 	if err != nil {
-		return nil, failure(err)
+		return failure(err)
 	}
-	g := &group{consumer: consumer, failed: failed{store: s, channel: spec.Channel, group: spec.Name}}
-	g.ended, g.end = context.WithCancel(context.Background())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.groups = append(s.groups, g)
-	return g, nil
+	g.consumer, g.made = consumer, made
+	return nil
+}
+
+// findAgain looks for the group after the connection was lost, or a request has failed: a server that starts without its files has lost it.
+func (g *group) findAgain(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, natsstore.AnswerLimit)
+	defer cancel()
+	defer context.AfterFunc(g.ended, cancel)()
+	if err := g.store.remake(ctx, g.spec.Channel); err != nil {
+		return err
+	}
+	return g.find(ctx)
 }
 
 func (g *group) Receive(ctx context.Context, limit int) ([]*engine.Delivery, error) {
@@ -79,19 +118,21 @@ func (g *group) Receive(ctx context.Context, limit int) ([]*engine.Delivery, err
 		if g.ended.Err() != nil {
 			return nil, engine.ErrClosed
 		}
-		if err := g.ask(limit); err != nil {
+		if err := g.ask(ctx, limit); err != nil {
 			return nil, err
 		}
 		select {
 		case msg, ok := <-g.request.messages:
 			if ok {
 				list := g.collect(msg, limit)
+				g.last = max(g.last, list[len(list)-1].Sequence)
 				g.failed.notify(list)
 				return list, nil
 			}
 			err := g.request.failure()
 			g.request = nil
 			if err != nil {
+				g.doubted.Store(true)
 				return nil, failure(err) // the caller waits a little before it asks again
 			}
 		case <-g.ended.Done():
@@ -102,9 +143,15 @@ func (g *group) Receive(ctx context.Context, limit int) ([]*engine.Delivery, err
 }
 
 // ask makes a request where none stands.
-func (g *group) ask(limit int) error {
+func (g *group) ask(ctx context.Context, limit int) error {
 	if g.request != nil {
 		return nil
+	}
+	if g.doubted.Swap(false) {
+		if err := g.findAgain(ctx); err != nil {
+			g.doubted.Store(true)
+			return err
+		}
 	}
 	g.mu.Lock() // a server may be gone with the request at any time from then on
 	defer g.mu.Unlock()
@@ -180,6 +227,7 @@ func (g *group) Extend(_ context.Context, list ...*engine.Delivery) error {
 
 // renew ends the request that stands, so that the next one goes to the server that is there now.
 func (g *group) renew() {
+	g.doubted.Store(true)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.standing != nil {

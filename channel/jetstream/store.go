@@ -40,14 +40,16 @@ type store struct {
 
 	refused atomic.Pointer[refusal] // nil after a message was taken
 
+	remaking sync.Mutex // held by who looks for a channel that the server may have lost
+
 	mu      sync.Mutex
 	groups  []*group
 	streams map[string]jetstream.Stream
-	letters map[string]bool // channels of dead letters and of marks
+	specs   map[string]engine.Spec
 }
 
 func (driver) Open(ctx context.Context, at *url.URL, config engine.Config) (engine.Store, error) {
-	s := &store{log: config.Log, streams: make(map[string]jetstream.Stream), letters: make(map[string]bool)}
+	s := &store{log: config.Log, streams: make(map[string]jetstream.Stream), specs: make(map[string]engine.Spec)}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
@@ -73,7 +75,10 @@ func (s *store) streamName(name string) string { return s.prefix + "=" + durable
 func (s *store) subject(name string) string    { return s.prefix + ".channel." + name }
 func durable(name string) string               { return strings.ReplaceAll(name, ".", "=") }
 
-func (s *store) Declare(ctx context.Context, spec engine.Spec) error {
+func (s *store) Declare(ctx context.Context, spec engine.Spec) error { return s.declare(ctx, spec, 0) }
+
+// declare is Declare for a channel whose messages, where it is made, have places from first on; 0 for 1.
+func (s *store) declare(ctx context.Context, spec engine.Spec, first uint64) error {
 	orNone := func(n int64) int64 {
 		if n == 0 {
 			return -1
@@ -83,7 +88,7 @@ func (s *store) Declare(ctx context.Context, spec engine.Spec) error {
 	config := jetstream.StreamConfig{
 		Name: s.streamName(spec.Name), Description: "channel " + spec.Name, Subjects: []string{s.subject(spec.Name)},
 		Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardOld, Replicas: s.conn.Address.Replicas,
-		MaxAge: spec.MaxAge, MaxBytes: orNone(spec.MaxBytes), MaxMsgs: orNone(spec.MaxCount), Duplicates: dedupWindow,
+		MaxAge: spec.MaxAge, MaxBytes: orNone(spec.MaxBytes), MaxMsgs: orNone(spec.MaxCount), Duplicates: dedupWindow, FirstSeq: first,
 	}
 	if spec.MaxMessage > 0 {
 		config.MaxMsgSize = int32(min(spec.MaxMessage+engine.MaxHead, 1<<30))
@@ -110,7 +115,31 @@ func (s *store) Declare(ctx context.Context, spec engine.Spec) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.streams[spec.Name] = stream
-	s.letters[spec.Name] = spec.DeadLetters
+	s.specs[spec.Name] = spec
+	return nil
+}
+
+// remake makes a channel that was declared anew where the server has lost it, as one has that starts without its files. The places of its
+// messages are larger than those of before, which may be in the counts of failed attempts, in dead letters and in programs.
+func (s *store) remake(ctx context.Context, name string) error {
+	if !s.remaking.TryLock() {
+		return nil // somebody else looks; who still finds no channel comes again
+	}
+	defer s.remaking.Unlock()
+	_, err := s.conn.JetStream.Stream(ctx, s.streamName(name))
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return failure(err)
+	}
+	s.mu.Lock()
+	spec, declared := s.specs[name]
+	s.mu.Unlock()
+	if !declared {
+		return failure(err)
+	}
+	if err := s.declare(ctx, spec, uint64(time.Now().UnixMicro())); err != nil {
+		return err
+	}
+	s.log.Warn("channels: the broker has lost this channel and what it kept; it was made anew", "channel", name, "broker", s.conn.Address.Name)
 	return nil
 }
 
@@ -138,10 +167,15 @@ func (s *store) Publish(ctx context.Context, name string, batch []*engine.Outgoi
 			m.Err = fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
 		}
 	}
+	lost := false
 	for i, m := range batch {
 		if m.Err == nil {
 			s.await(ctx, m, answers[i])
 		}
+		lost = lost || errors.Is(m.Err, jetstream.ErrNoStreamResponse)
+	}
+	if lost {
+		_ = s.remake(ctx, name) // whoever publishes has an error already, and tries again
 	}
 }
 
@@ -189,7 +223,7 @@ const refusalFor = 5 * time.Second
 // consumers go on, which have few messages, may use what is kept free of the others.
 func (s *store) full(name string, batch []*engine.Outgoing) error {
 	s.mu.Lock()
-	letters := s.letters[name]
+	letters := s.specs[name].DeadLetters
 	s.mu.Unlock()
 	size := 0
 	for _, m := range batch {
@@ -227,7 +261,11 @@ func (s *store) Check(ctx context.Context) error {
 	streams := slices.Collect(maps.Keys(s.streams))
 	s.mu.Unlock()
 	for _, name := range streams {
-		if _, err := s.conn.JetStream.Stream(ctx, s.streamName(name)); err != nil {
+		_, err := s.conn.JetStream.Stream(ctx, s.streamName(name))
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			err = s.remake(ctx, name) // a node that is not ready may get nothing to do, and would not find out
+		}
+		if err != nil {
 			return fmt.Errorf("channel %s: %w", name, failure(err))
 		}
 	}

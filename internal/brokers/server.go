@@ -145,6 +145,28 @@ func (s *Server) Restart() error {
 	return s.run()
 }
 
+// Erase kills the process and removes all that it kept, in a folder that Start has made. A Restart is then a first start at the same port.
+func (s *Server) Erase() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.end(syscall.SIGKILL); err != nil {
+		return err
+	}
+	if !s.temporary {
+		return fmt.Errorf("the folder %s is not the server's own", s.config.Dir)
+	}
+	files, err := os.ReadDir(s.config.Dir)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if path := s.file(file.Name()); path != s.Log() {
+			err = errors.Join(err, os.RemoveAll(path))
+		}
+	}
+	return err
+}
+
 // Suspend stops the process where it is, by SIGSTOP: connections stay, and nothing answers. It returns when the process
 // stands still.
 func (s *Server) Suspend() error {

@@ -133,3 +133,39 @@ func handedOutSurvives(b *bench) {
 		b.Fatalf("got %q", got)
 	}
 }
+
+func emptied(b *bench) {
+	if b.setup.Broker == nil {
+		return
+	}
+	b.declare(engine.Spec{})
+	for _, from := range []engine.Position{{}, {New: true}} {
+		b.Logf("a group that began at %+v", from)
+		g := b.join(engine.GroupSpec{Name: fmt.Sprintf("group%v", from.New), From: from})
+		attempts := func() {
+			first := b.receive(g, 1)[0]
+			if err := g.Retry(b.Context(), first, 100*time.Millisecond); err != nil {
+				b.Fatal(err)
+			}
+			second := b.receive(g, 1)[0]
+			if first.Attempt != 1 || second.Attempt != 2 || string(second.Data) != string(first.Data) {
+				b.Errorf("%q was attempt %d, and %q came back as attempt %d", first.Data, first.Attempt, second.Data, second.Attempt)
+			}
+			b.done(g, second)
+		}
+		b.publish("before")
+		attempts()
+		if err := b.setup.Broker.Erase(); err != nil {
+			b.Fatal(err)
+		}
+		b.restart()
+		b.eventually("after")
+		attempts()
+		if err := b.store.Check(b.Context()); err != nil {
+			b.Errorf("check: %v", err)
+		}
+		if err := g.Close(); err != nil {
+			b.Errorf("close: %v", err)
+		}
+	}
+}

@@ -27,6 +27,7 @@ type Setup struct {
 // Broker is a broker that the suite can kill and restart; *brokers.Server is one.
 type Broker interface {
 	Kill() error
+	Erase() error
 	Restart() error
 }
 
@@ -91,6 +92,7 @@ func Run(t *testing.T, setup Setup) {
 		{"publishing while the broker is away fails in time", publishWithoutBroker},
 		{"what was acknowledged survives a killed broker", survives},
 		{"what was handed out survives a killed broker", handedOutSurvives},
+		{"a broker that has lost all that it kept is used again", emptied},
 	} {
 		run := func(t *testing.T) {
 			b := &bench{T: t, setup: setup, name: fmt.Sprintf("suite.n%d-%d", time.Now().UnixNano(), numbers.Add(1))}
