@@ -233,3 +233,24 @@ func loadLater(st store.Store, kind, key string) (store.Entry, error) {
 		}
 	}
 }
+
+func emptied(s suite, t *testing.T) {
+	st := s.open(t)
+	kind := "suite.emptied"
+	before := save(t, st, kind, "k", "before", 0)
+	if err := errors.Join(s.Broker.Erase(), s.Broker.Restart()); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the store says that nothing is saved", func(ctx context.Context) (bool, error) {
+		entry, err := st.Load(ctx, kind, "k")
+		return entry.Revision == 0 && entry.State == nil, err
+	})
+	_, err := st.Save(t.Context(), kind, "k", []byte("of an author of before"), before)
+	mustBe(t, err, store.ErrFenced)
+	if after := save(t, st, kind, "k", "after", 0); after <= before {
+		t.Errorf("the revision after %d is %d", before, after)
+	}
+	if err := st.Check(t.Context()); err != nil {
+		t.Errorf("check: %v", err)
+	}
+}

@@ -78,6 +78,7 @@ func Run(t *testing.T, setup Setup) {
 		{"closing ends what waits for the broker", closeWhileWaiting},
 		{"a broker that is gone is unreachable and nothing was done", unreachable},
 		{"a broker that is killed keeps what it acknowledged", killed},
+		{"a broker that has lost all that it kept is used again", emptied},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(s, t) })
 	}

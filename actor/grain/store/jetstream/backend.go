@@ -37,6 +37,9 @@ type backend struct {
 	stream  jetstream.Stream
 	name    string // of the stream
 	subject string // of all grains, up to the kind
+	log     *slog.Logger
+
+	remaking sync.Mutex // held by who looks for a bucket that the server may have lost
 
 	mu   sync.Mutex
 	link context.Context // ends when the connection is lost
@@ -50,7 +53,7 @@ func (driver) Open(ctx context.Context, at *url.URL, config store.Config) (store
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*natsstore.AnswerLimit)
 	defer cancel()
-	b := &backend{}
+	b := &backend{log: config.Logger()}
 	b.link, b.cut = context.WithCancel(context.Background())
 	b.conn, err = natsstore.Open(ctx, at, natsstore.Config{Name: config.Name, TLS: config.TLS, Secret: key, Log: config.Log, Lost: b.lost})
 	if natsstore.Unreachable(err) {
@@ -62,7 +65,7 @@ func (driver) Open(ctx context.Context, at *url.URL, config store.Config) (store
 	}
 	bucket := b.conn.Address.Prefix + "_grains"
 	b.name, b.subject = "KV_"+bucket, "$KV."+bucket+"."
-	if err := b.open(ctx, b.conn.Address.Replicas, config.Logger()); err != nil {
+	if b.stream, err = b.open(ctx); err != nil {
 		b.Close()
 		return nil, fmt.Errorf("store: %s: the bucket %s: %w", b.conn.Address.Name, bucket, err)
 	}
@@ -103,7 +106,8 @@ func (b *backend) whileLinked(ctx context.Context) (context.Context, context.Can
 }
 
 // open makes the stream of the bucket, or makes sure that the one that is there is fit for use.
-func (b *backend) open(ctx context.Context, replicas int, log *slog.Logger) error {
+func (b *backend) open(ctx context.Context) (jetstream.Stream, error) {
+	replicas := b.conn.Address.Replicas
 	stream, err := b.conn.JetStream.Stream(ctx, b.name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		stream, err = b.conn.JetStream.CreateStream(ctx, jetstream.StreamConfig{
@@ -117,11 +121,11 @@ func (b *backend) open(ctx context.Context, replicas int, log *slog.Logger) erro
 		}
 	}
 	if err != nil {
-		return failure(err)
+		return nil, failure(err)
 	}
 	c := stream.CachedInfo().Config
 	if c.MaxAge != 0 || c.Discard != jetstream.DiscardNew || c.Retention != jetstream.LimitsPolicy || c.Storage != jetstream.FileStorage {
-		return errors.New("it is not set up to keep grains (limits retention, discard new, no maximal age, file storage): name another prefix, or change it")
+		return nil, errors.New("it is not set up to keep grains (limits retention, discard new, no maximal age, file storage): name another prefix, or change it")
 	}
 	want := c
 	if replicas != 0 {
@@ -130,17 +134,38 @@ func (b *backend) open(ctx context.Context, replicas int, log *slog.Logger) erro
 	want.AllowDirect, want.AllowMsgTTL = direct(want.Replicas), true
 	if want.Replicas != c.Replicas || want.AllowDirect != c.AllowDirect || want.AllowMsgTTL != c.AllowMsgTTL {
 		if stream, err = b.conn.JetStream.UpdateStream(ctx, want); err != nil {
-			return failure(err)
+			return nil, failure(err)
 		}
 	}
 	if !stream.CachedInfo().Config.AllowMsgTTL {
-		return errors.New("the server is too old to let the markers of deleted grains go after a while: use nats-server 2.11 or later")
+		return nil, errors.New("the server is too old to let the markers of deleted grains go after a while: use nats-server 2.11 or later")
 	}
 	if want.Replicas == 1 && b.conn.ConnectedClusterName() != "" {
-		log.Warn("grains: one server of the cluster keeps the states of grains, which are not there without it; name replicas=3 in the address")
+		b.log.Warn("grains: one server of the cluster keeps the states of grains, which are not there without it; name replicas=3 in the address")
 	}
-	b.stream = stream
-	return nil
+	return stream, nil
+}
+
+// remake makes the bucket anew where the server has lost it, as one has that starts without its files. Who has found none gets an error, and tries
+// again.
+func (b *backend) remake(ctx context.Context) {
+	if !b.remaking.TryLock() {
+		return // somebody else looks
+	}
+	defer b.remaking.Unlock()
+	if _, err := b.conn.JetStream.Stream(ctx, b.name); !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return
+	}
+	if _, err := b.open(ctx); err != nil {
+		b.log.Warn("grains: the broker has lost the states of grains, and their bucket cannot be made anew", "broker", b.conn.Address.Name, "error", err)
+		return
+	}
+	b.log.Warn("grains: the broker has lost the states of grains; their bucket was made anew", "broker", b.conn.Address.Name)
+}
+
+// lacking reports whether nobody at the server answers for the bucket.
+func lacking(err error) bool {
+	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, jetstream.ErrStreamNotFound)
 }
 
 // direct reports whether any server that has the bucket may answer reads, which is faster. With replicas it may be one that
@@ -158,6 +183,9 @@ func (b *backend) Read(ctx context.Context, kind, key string) (store.Slot, error
 	message, err := b.stream.GetLastMsgForSubject(ctx, b.subjectOf(kind, key))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return store.Slot{}, nil
+	}
+	if lacking(err) {
+		b.remake(ctx)
 	}
 	if err != nil {
 		return store.Slot{}, failure(err)
@@ -196,6 +224,9 @@ func (b *backend) Write(ctx context.Context, kind, key string, expect uint64, sl
 	if errors.Is(err, nats.ErrMaxPayload) {
 		return 0, fmt.Errorf("%w: it has %d bytes; the server's max_payload, with which its operator may allow more, is %d", store.ErrStateTooLarge, len(slot.State), b.conn.MaxPayload())
 	}
+	if lacking(err) {
+		b.remake(ctx)
+	}
 	if err != nil {
 		return 0, failure(err)
 	}
@@ -211,6 +242,9 @@ func (b *backend) Check(ctx context.Context) error {
 		return errNoLink
 	}
 	_, err := b.conn.JetStream.Stream(ctx, b.name)
+	if lacking(err) {
+		b.remake(ctx)
+	}
 	if err = failure(err); errors.Is(err, store.ErrOutcomeUnknown) { // that was only a question
 		return fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
 	}

@@ -39,6 +39,8 @@ func refusal(api *jetstream.APIError, err error) error {
 	switch {
 	case api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence, api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant:
 		return fmt.Errorf("%w: %w", store.ErrFenced, err)
+	case api.ErrorCode == jetstream.JSErrCodeStreamNotFound: // see remake
+		return fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
 	case natsstore.TooLarge(api):
 		return fmt.Errorf("%w: %w", store.ErrStateTooLarge, err)
 	case natsstore.Full(api):
