@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,10 +14,11 @@ import (
 
 // announcer looks for nodes by UDP: each sends all others its namespace, its id and the port at which it listens.
 type announcer struct {
-	mesh    *tcp
-	group   *net.UDPAddr
-	conn    *net.UDPConn   // receives
-	senders []*net.UDPConn // one for each address of this machine, which is the one that others then dial
+	mesh     *tcp
+	group    *net.UDPAddr
+	onlyHere bool           // looks for nodes of this machine
+	conn     *net.UDPConn   // receives
+	senders  []*net.UDPConn // one for each address of this machine, which is the one that others then dial
 }
 
 const (
@@ -26,7 +28,7 @@ const (
 )
 
 func newAnnouncer(m *tcp, at netip.AddrPort, onlyHere bool) (*announcer, error) {
-	a := &announcer{mesh: m, group: net.UDPAddrFromAddrPort(at)}
+	a := &announcer{mesh: m, group: net.UDPAddrFromAddrPort(at), onlyHere: onlyHere}
 	var err error
 	// A multicast address makes Go share the port with all others of the machine.
 	if a.conn, err = net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(224, 0, 0, 0), Port: a.group.Port}); err != nil {
@@ -115,10 +117,23 @@ func (a *announcer) receive() {
 			}
 			continue
 		}
-		if id, port, ok := readAnnouncement(string(buffer[:n]), a.mesh.bridge.config.namespace); ok {
+		if id, port, ok := readAnnouncement(string(buffer[:n]), a.mesh.bridge.config.namespace); ok && a.takes(from.IP) {
 			a.mesh.learn(id, false, hostPort(from.IP.String(), port))
 		}
 	}
+}
+
+// takes reports whether announcements from an address count. The socket gets what any machine sends to its port, and what is sent to groups
+// that other programs of this machine have joined.
+func (a *announcer) takes(from net.IP) bool {
+	if !a.onlyHere || from.IsLoopback() {
+		return true
+	}
+	addresses, _ := net.InterfaceAddrs()
+	return slices.ContainsFunc(addresses, func(one net.Addr) bool {
+		n, ok := one.(*net.IPNet)
+		return ok && n.IP.Equal(from)
+	})
 }
 
 func readAnnouncement(text, namespace string) (id string, port int, ok bool) {
