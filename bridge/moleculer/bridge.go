@@ -291,13 +291,15 @@ func (b *bridge) send(topic string, packet []byte) {
 	}
 }
 
-func (b *bridge) brokerLost(error) {
+func (b *bridge) brokerLost(err error) {
 	b.down.Store(true)
+	b.node.Log().Warn("the broker of the Moleculer project is lost", "node", b.id, "error", err)
 	b.calls.failAll(func(c *pendingCall) error { return lost(c.action, c.node, "could not be reached through the broker") })
 }
 
 func (b *bridge) brokerRestored() {
 	b.down.Store(false)
+	b.node.Log().Info("the broker of the Moleculer project is back", "node", b.id)
 	if b.joined.Load() { // join greets otherwise
 		b.peers.touchAll()
 		b.greet()

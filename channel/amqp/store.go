@@ -42,6 +42,7 @@ type store struct {
 	end            context.CancelFunc
 	reconnectEnded chan struct{} // closed when keep has ended
 	current        atomic.Pointer[session]
+	failed         atomic.Pointer[error] // of the last attempt to connect again
 
 	mu     sync.Mutex
 	specs  map[string]engine.Spec

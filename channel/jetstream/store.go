@@ -163,8 +163,8 @@ func (s *store) Publish(ctx context.Context, name string, batch []*engine.Outgoi
 			answers[i], err = s.conn.JetStream.PublishMsgAsync(msg, jetstream.WithStallWait(natsstore.AnswerLimit), jetstream.WithRetryAttempts(0))
 		}
 		m.Err = failure(err)
-		if err != nil && !s.conn.IsConnected() {
-			m.Err = fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
+		if away := s.conn.Away(); err != nil && away != nil {
+			m.Err = fmt.Errorf("%w: %w", engine.ErrUnreachable, away)
 		}
 	}
 	lost := false
@@ -244,8 +244,8 @@ func (s *store) Check(ctx context.Context) error {
 	if full := s.conn.Full(); full != nil {
 		return fmt.Errorf("%w: %w", engine.ErrFull, full)
 	}
-	if !s.conn.IsConnected() {
-		return fmt.Errorf("%w: no connection to %s", engine.ErrUnreachable, s.conn.Address.Name)
+	if away := s.conn.Away(); away != nil {
+		return fmt.Errorf("%w: %w", engine.ErrUnreachable, away)
 	}
 	account, err := s.conn.JetStream.AccountInfo(ctx)
 	if err != nil {

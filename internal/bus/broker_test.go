@@ -2,6 +2,7 @@ package bus_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"net"
@@ -206,6 +207,16 @@ func (u *user) Subscribe(_ context.Context, subject string, deliver func([]byte)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.subscriptions[subject] = deliver
+	return nil
+}
+
+// WhyLost is why the broker cannot be reached, while it is away.
+func (u *user) WhyLost() error {
+	u.broker.mu.Lock()
+	defer u.broker.mu.Unlock()
+	if u.broker.away {
+		return errors.New("the password is wrong")
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"strings"
@@ -34,6 +35,39 @@ func TestConnectionsOverABusAreAsOverAnyTransport(t *testing.T) {
 		_, address := newBroker(t)
 		a, b := hub(t, address, "a"), hub(t, address, "b")
 		return func(context.Context) (transport.Listener, error) { return a.Listener(), nil }, b.Dial
+	})
+}
+
+func TestAnOutageThatLastsIsLoggedWithItsReasonOnceAMinute(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		b, address := newBroker(t)
+		var log bytes.Buffer
+		h, err := bus.Open(t.Context(), address, bus.Config{Cluster: "c", Node: "n", Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { h.Close() })
+		lines := func() int {
+			bubbletest.Wait()
+			return strings.Count(log.String(), "the broker cannot be reached; trying again")
+		}
+		b.stop()
+		time.Sleep(time.Second)
+		b.start()
+		if got := lines(); got != 0 {
+			t.Errorf("%d lines of an outage of a second", got)
+		}
+		for outage := 1; outage <= 2; outage++ {
+			b.stop()
+			time.Sleep(10 * time.Minute)
+			if got := lines(); got != 10*outage {
+				t.Errorf("%d lines after %d outages of ten minutes, want one a minute:\n%s", got, outage, log.String())
+			}
+			b.start()
+		}
+		if !strings.Contains(log.String(), "the password is wrong") {
+			t.Errorf("no line says why:\n%s", log.String())
+		}
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/address"
+	"github.com/sabir-go/sabir/internal/backoff"
 	"github.com/sabir-go/sabir/internal/seal"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -68,6 +69,7 @@ type Hub struct {
 	closed         bool
 	left           bool // closed, and nothing more is done
 	lost           bool
+	outage         backoff.Outage // while lost
 	onBroadcast    func(message []byte)
 	onInterruption func(interrupted bool)
 
@@ -407,6 +409,7 @@ func (h *Hub) look() {
 		case <-h.done:
 			return
 		case now := <-ticker.C:
+			h.tellOutage(now)
 			for _, c := range h.all() {
 				c.look(now)
 			}
@@ -417,7 +420,9 @@ func (h *Hub) look() {
 func (h *Hub) brokerLost(err error) {
 	h.mu.Lock()
 	again, onInterruption := h.lost, h.onInterruption
-	h.lost = true
+	if h.lost = true; !again {
+		h.outage = backoff.NewOutage()
+	}
 	h.mu.Unlock()
 	if again {
 		return
@@ -425,6 +430,20 @@ func (h *Hub) brokerLost(err error) {
 	h.config.Log.Warn("the broker is lost", "node", h.config.Node, "broker", h.at, "error", err)
 	if onInterruption != nil {
 		onInterruption(true)
+	}
+}
+
+// tellOutage logs why a broker that is lost cannot be reached, where its driver knows: what ended the connection says nothing of that.
+func (h *Hub) tellOutage(now time.Time) {
+	h.mu.Lock()
+	due := h.lost && h.outage.Due(now)
+	h.mu.Unlock()
+	driver, knows := h.broker.(interface{ WhyLost() error })
+	if !due || !knows {
+		return
+	}
+	if err := driver.WhyLost(); err != nil {
+		h.config.Log.Warn("the broker cannot be reached; trying again", "node", h.config.Node, "broker", h.at, "error", err)
 	}
 }
 

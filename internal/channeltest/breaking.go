@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/sabir-go/sabir/channel/engine"
@@ -59,6 +60,13 @@ func publishWithoutBroker(b *bench) {
 			b.Errorf("it took %v, the context had 500 ms", took)
 		}
 	}
+	b.until("the error says why", func() bool {
+		ctx, cancel := context.WithTimeout(b.Context(), 500*time.Millisecond)
+		defer cancel()
+		m := message("while")
+		b.store.Publish(ctx, b.name, []*engine.Outgoing{m})
+		return errors.Is(m.Err, syscall.ECONNREFUSED)
+	})
 	b.restart()
 	b.eventually("after")
 }

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -22,6 +23,7 @@ import (
 	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/sabir-go/sabir/internal/backoff"
 	"github.com/sabir-go/sabir/internal/disk"
 	"github.com/sabir-go/sabir/internal/nats"
 	"github.com/sabir-go/sabir/internal/secret"
@@ -83,6 +85,12 @@ type Connection struct {
 	Address   *nats.Address
 	folder    *disk.Folder // of an embedded server; nil for one elsewhere
 	release   func()
+
+	failed atomic.Pointer[error] // of the last attempt to connect again that found no server
+
+	mu      sync.Mutex
+	outage  backoff.Outage
+	telling *time.Timer // of an outage; nil while there is none
 }
 
 // Open connects within ctx and makes sure that there is JetStream. Where [Unreachable] reports so of the error, a later
@@ -106,11 +114,15 @@ func Open(ctx context.Context, at *url.URL, config Config, options ...jetstream.
 			if config.Lost != nil {
 				config.Lost()
 			}
+			c.failed.Store(nil)
 			if err != nil {
 				log.Warn("jetstream: connection lost", "address", address.Name, "error", err)
+				c.tellOutage(log)
 			}
 		}),
+		natsgo.ReconnectErrHandler(func(_ *natsgo.Conn, err error) { c.failed.Store(&err) }),
 		natsgo.ReconnectHandler(func(*natsgo.Conn) {
+			c.endOutage()
 			log.Info("jetstream: connection is back", "address", address.Name)
 			if config.Restored != nil {
 				config.Restored()
@@ -131,6 +143,52 @@ func Open(ctx context.Context, at *url.URL, config Config, options ...jetstream.
 		return nil, fmt.Errorf("the server at %s runs without JetStream: give it a jetstream block, or nats://embedded a store=folder: %w", address.Name, err)
 	}
 	return nil, fmt.Errorf("%s: JetStream: %w", address.Name, err)
+}
+
+// Away is the error of what needs the connection while there is none; nil while there is one.
+func (c *Connection) Away() error {
+	if c.IsConnected() {
+		return nil
+	}
+	why := c.LastError() // of a server that answered
+	if failed := c.failed.Load(); why == nil && failed != nil {
+		why = *failed
+	}
+	if why == nil {
+		return fmt.Errorf("no connection to %s", c.Address.Name)
+	}
+	return fmt.Errorf("no connection to %s: %w", c.Address.Name, why)
+}
+
+// tellOutage logs now and then why there is no connection, until there is one or endOutage is called.
+func (c *Connection) tellOutage(log *slog.Logger) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.telling != nil {
+		return
+	}
+	c.outage = backoff.NewOutage()
+	c.telling = time.AfterFunc(time.Second, func() {
+		err := c.Away()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.telling == nil {
+			return
+		}
+		c.telling.Reset(time.Second)
+		if err != nil && c.outage.Due(time.Now()) {
+			log.Warn("jetstream: cannot connect; trying again", "error", err)
+		}
+	})
+}
+
+func (c *Connection) endOutage() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.telling != nil {
+		c.telling.Stop()
+		c.telling = nil
+	}
 }
 
 // Full returns why an embedded server has no space for messages; nil where it has, or where the server is not embedded and answers
@@ -211,5 +269,6 @@ func Unreachable(err error) bool {
 // Close ends the connection, and the embedded server where nothing else uses it.
 func (c *Connection) Close() {
 	c.Conn.Close()
+	c.endOutage()
 	c.release()
 }

@@ -3,7 +3,9 @@ package transporttest
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,6 +47,23 @@ func (s *busTest) resume(t *testing.T) {
 	}
 }
 
+// saysWhyLost waits until a driver knows why it cannot connect again.
+func (s *busTest) saysWhyLost(t *testing.T, m *Member) {
+	t.Helper()
+	driver, ok := m.Broker.(interface{ WhyLost() error })
+	if !ok {
+		t.Fatal("the driver does not say why it cannot connect again")
+	}
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for deadline := time.Now().Add(waitLimit); !errors.Is(driver.WhyLost(), syscall.ECONNREFUSED); <-again.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("the broker is gone, and the driver says: %v", driver.WhyLost())
+		}
+	}
+	s.hidesSecret(t, "WhyLost", driver.WhyLost().Error())
+}
+
 func outage(t *testing.T, s *busTest) {
 	first, second, silent := s.connect(t), s.connect(t), s.connectWith(t, transport.BusEvents{})
 	one, another := first.Messages(t, s.subject("one")), first.Messages(t, s.subject("another"))
@@ -67,6 +86,7 @@ func outage(t *testing.T, s *busTest) {
 				s.hidesSecret(t, "Lost", err.Error())
 			}
 			m.Probe(s.subject("one"), []byte("lost"))
+			s.saysWhyLost(t, m)
 		}
 		s.restart(t)
 		Receive(t, first.Restored)

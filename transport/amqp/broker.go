@@ -25,7 +25,8 @@ type broker struct {
 	queueOf func(subject string) (string, time.Duration) // of other programs: see ConnectNamed
 	session atomic.Pointer[session]                      // nil while there is none
 	closed  atomic.Bool
-	ctx     context.Context // ends with Close
+	failed  atomic.Pointer[error] // of the last attempt to connect again
+	ctx     context.Context       // ends with Close
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
@@ -149,10 +150,11 @@ func (b *broker) run(p *session) {
 		if b.closed.Load() {
 			return
 		}
+		b.failed.Store(nil)
 		if b.events.Lost != nil {
 			b.events.Lost(b.explain(p.reason()))
 		}
-		if p, _ = backoff.Until(b.ctx, backoff.Reconnect, b.renew); p != nil && b.events.Restored != nil {
+		if p, _ = backoff.Until(b.ctx, backoff.Reconnect, b.attempt); p != nil && b.events.Restored != nil {
 			b.events.Restored()
 		}
 	}
@@ -162,6 +164,23 @@ func (b *broker) returned(subject string) {
 	if b.events.Unheard != nil && !b.closed.Load() {
 		b.events.Unheard(subject)
 	}
+}
+
+// attempt is renew, and keeps why it failed.
+func (b *broker) attempt() (*session, error) {
+	renewed, err := b.renew()
+	if err != nil {
+		b.failed.Store(&err)
+	}
+	return renewed, err
+}
+
+// WhyLost is why the last attempt to connect again failed; nil where none did.
+func (b *broker) WhyLost() error {
+	if err := b.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // renew makes a session with the subscriptions that were confirmed.

@@ -238,6 +238,17 @@ func (b *broker) lost(_ *natsgo.Conn, err error) {
 	}
 }
 
+// WhyLost is why the last attempt to connect again failed, as far as it is known.
+func (b *broker) WhyLost() error {
+	b.dialer.mu.Lock()
+	err := b.dialer.err
+	b.dialer.mu.Unlock()
+	if err == nil { // the server has answered
+		err = b.conn.LastError()
+	}
+	return err
+}
+
 // restored is called when the subscriptions have been sent, and waits until the server has them.
 func (b *broker) restored(conn *natsgo.Conn) {
 	if b.closed.Load() {

@@ -51,7 +51,8 @@ type broker struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	closed  atomic.Bool
-	ended   chan struct{} // closed by the first Close when it is done
+	failed  atomic.Pointer[error] // of the last attempt to connect again
+	ended   chan struct{}         // closed by the first Close when it is done
 
 	notifying sync.Mutex  // held while events run
 	unheard   chan string // to be reported; nil where nothing listens
@@ -125,12 +126,13 @@ func (b *broker) run(s *session) {
 		b.queue.setDown()
 		pump.Wait()
 		s.close()
+		b.failed.Store(nil)
 		b.notify(func() {
 			if b.events.Lost != nil {
 				b.events.Lost(err)
 			}
 		})
-		if s, _ = backoff.Until(b.ctx, backoff.Reconnect, b.renew); s != nil {
+		if s, _ = backoff.Until(b.ctx, backoff.Reconnect, b.attempt); s != nil {
 			b.queue.setUp()
 		}
 	}
@@ -156,6 +158,23 @@ func (b *broker) notify(event func()) {
 	if !b.closed.Load() {
 		event()
 	}
+}
+
+// attempt is renew, and keeps why it failed.
+func (b *broker) attempt() (*session, error) {
+	renewed, err := b.renew()
+	if err != nil {
+		b.failed.Store(&err)
+	}
+	return renewed, err
+}
+
+// WhyLost is why the last attempt to connect again failed; nil where none did.
+func (b *broker) WhyLost() error {
+	if err := b.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // renew connects, with all subscriptions.

@@ -177,8 +177,8 @@ func (b *backend) subjectOf(kind, key string) string { return b.subject + kind +
 func (b *backend) Read(ctx context.Context, kind, key string) (store.Slot, error) {
 	ctx, done := b.whileLinked(ctx)
 	defer done()
-	if !b.conn.IsConnected() {
-		return store.Slot{}, errNoLink
+	if err := b.away(); err != nil {
+		return store.Slot{}, err
 	}
 	message, err := b.stream.GetLastMsgForSubject(ctx, b.subjectOf(kind, key))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -208,8 +208,8 @@ func (b *backend) Write(ctx context.Context, kind, key string, expect uint64, sl
 		message.Header.Set(operationHeader, deleted)
 		how = append(how, jetstream.WithMsgTTL(goneFor))
 	}
-	if !b.conn.IsConnected() {
-		return 0, errNoLink
+	if err := b.away(); err != nil {
+		return 0, err
 	}
 	full := b.conn.Exhausted() // a deletion makes room
 	if !slot.Gone {
@@ -238,8 +238,8 @@ func (b *backend) Check(ctx context.Context) error {
 	if err := b.conn.Full(); err != nil {
 		return fmt.Errorf("%w: %w", store.ErrStoreFull, err)
 	}
-	if !b.conn.IsConnected() {
-		return errNoLink
+	if err := b.away(); err != nil {
+		return err
 	}
 	_, err := b.conn.JetStream.Stream(ctx, b.name)
 	if lacking(err) {
@@ -249,6 +249,14 @@ func (b *backend) Check(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
 	}
 	return err
+}
+
+// away is the error of a request that is not sent because there is no connection at that moment.
+func (b *backend) away() error {
+	if err := b.conn.Away(); err != nil {
+		return fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
+	}
+	return nil
 }
 
 func (b *backend) Close() error {

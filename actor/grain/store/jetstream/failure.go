@@ -11,9 +11,6 @@ import (
 	"github.com/sabir-go/sabir/internal/natsstore"
 )
 
-// errNoLink is the error of a request that was not sent because the client has no connection at that moment.
-var errNoLink = fmt.Errorf("%w: the connection is lost, and being made again", store.ErrStoreUnreachable)
-
 // unsent is the errors of what has not left this process, or found no server. ErrConnectionClosed is not among them: what
 // waits for an answer gets it too.
 var unsent = []error{nats.ErrNoResponders, jetstream.ErrNoStreamResponse, nats.ErrReconnectBufExceeded}
