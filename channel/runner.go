@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/backoff"
 	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/vouch"
 )
@@ -121,7 +122,7 @@ func (r *runner) close(ctx context.Context) error {
 // receive hands messages to handlers, as many at once as there are slots.
 func (r *runner) receive() {
 	defer close(r.ended)
-	failing := false
+	var failures backoff.Reasons
 	for pause := 50 * time.Millisecond; ; {
 		free := r.takeSlots()
 		if free == 0 || !r.awaitSpace() {
@@ -142,13 +143,13 @@ func (r *runner) receive() {
 			return
 		}
 		if err == nil {
-			pause, failing = 50*time.Millisecond, false
+			pause = 50 * time.Millisecond
+			failures.End()
 			continue
 		}
-		if !failing {
+		if failures.Tell(err) {
 			r.log.Warn("channel: cannot receive; trying on", "error", err)
 		}
-		failing = true
 		sleepWithin(r.receiving, pause/2+rand.N(pause))
 		pause = min(2*pause, time.Second)
 	}

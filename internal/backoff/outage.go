@@ -21,3 +21,30 @@ func (o *Outage) Due(now time.Time) bool {
 	o.next = now.Add(tellEvery)
 	return true
 }
+
+// Reasons says which of many failures of one thing are worth a line of the log: the first, and then those with another reason than the line before, after
+// two seconds and once a minute at most. The first failure is often that a connection ended, and those behind it say why there is no other.
+type Reasons struct {
+	told   string // "" while nothing fails
+	outage Outage
+}
+
+// Tell reports whether a line is due for a failure, and counts it as written.
+func (r *Reasons) Tell(err error) bool {
+	reason := err.Error()
+	switch {
+	case r.told == "":
+		r.outage = NewOutage()
+	case reason == r.told || !r.outage.Due(time.Now()):
+		return false
+	}
+	r.told = reason
+	return true
+}
+
+// End reports whether there was a failure, which is over.
+func (r *Reasons) End() bool {
+	failed := r.told != ""
+	*r = Reasons{}
+	return failed
+}

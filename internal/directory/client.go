@@ -143,11 +143,12 @@ func Read(body io.Reader, out any) error {
 var pause = backoff.Backoff{First: 200 * time.Millisecond, Last: 5 * time.Second}
 
 // Keep runs session again and again until ctx ends. A session enters the node and returns when the entry has to be made anew, with the reason. It calls
-// working when the entry is made. The log has the first failure of several, and that it is over.
+// working when the entry is made. The log has the first failure of several, others where their reason is another, and that it is over.
 func Keep(ctx context.Context, log *slog.Logger, name string, session func(ctx context.Context, working func()) error) {
 	failed := 0
+	var reasons backoff.Reasons
 	working := func() {
-		if failed > 0 {
+		if reasons.End() {
 			log.Info("the directory of nodes is reached again", "directory", name)
 		}
 		failed = 0
@@ -157,7 +158,8 @@ func Keep(ctx context.Context, log *slog.Logger, name string, session func(ctx c
 		if ctx.Err() != nil {
 			return
 		}
-		if failed++; failed == 1 {
+		failed++
+		if reasons.Tell(err) {
 			log.Warn("the directory of nodes is not reached: links stay, and nodes that come are not found meanwhile", "directory", name, "error", err)
 		}
 		if backoff.Sleep(ctx, pause.Wait(failed)) != nil {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/backoff"
 	"github.com/sabir-go/sabir/internal/membership"
 )
 
@@ -42,12 +43,12 @@ type rejoinTarget struct {
 	member membership.Member // without an ID for a seed
 	seed   bool
 
-	due     time.Time
-	delay   time.Duration // until the attempt after the next
-	joining bool
-	reached bool // the last attempt got an answer
-	warned  bool // it is logged that it does not
-	lostAt  time.Time
+	due      time.Time
+	delay    time.Duration // until the attempt after the next
+	joining  bool
+	reached  bool            // the last attempt got an answer
+	failures backoff.Reasons // that are logged
+	lostAt   time.Time
 }
 
 // seedVisit is a dial of one address of a target, under a port that is made up: memberlist's name for it.
@@ -308,13 +309,11 @@ func (s *rejoiner) scheduleNext(p *rejoinTarget, err error, size int, began time
 		p.delay = min(p.delay*growth, longest)
 	}
 	p.due = began.Add(jitter(p.delay)) // an attempt of which some addresses took long is no reason to look the name up later
-	if !p.seed || p.warned == !p.reached {
-		return
-	}
-	p.warned = !p.reached
-	if p.warned {
+	switch {
+	case !p.seed:
+	case !p.reached && p.failures.Tell(err):
 		s.log.Warn("a seed cannot be reached; trying again", "seed", p.member.Addr, "error", err)
-	} else {
+	case p.reached && p.failures.End():
 		s.log.Info("the seed is reached again", "seed", p.member.Addr)
 	}
 }
