@@ -6,9 +6,37 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
+
+// output is stdout. It keeps the first error of a write, such as that of a full disk: then the command has not worked, whatever it did.
+type output struct {
+	io.Writer
+	mu  sync.Mutex
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// failure is the error of the command whose output was not written.
+func (o *output) failure() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		return nil
+	}
+	return failf("the output cannot be written: %w", o.err)
+}
 
 // writeJSON writes a value as one line of JSON.
 func writeJSON(w io.Writer, value any) {

@@ -39,10 +39,14 @@ const (
 
 // execute runs the command line and returns its exit code.
 func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	c := &cli{stdin: stdin, stdout: stdout, stderr: stderr}
+	out := &output{Writer: stdout}
+	c := &cli{stdin: stdin, stdout: out, stderr: stderr}
 	root := c.root()
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = out.failure()
+	}
 	if err == nil {
 		return exitOK
 	}

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -60,6 +64,26 @@ func TestWithoutACommandTheHelpIsShown(t *testing.T) {
 	got := sabirRun(t)
 	if got.code != exitOK || !strings.Contains(got.out, "sabir demo") || got.errOut != "" {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestOutputThatIsNotWrittenFails(t *testing.T) {
+	startDemo(t)
+	reader, full, err := os.Pipe() // as a disk that is full: each write of it fails
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader.Close()
+	defer full.Close()
+	for _, line := range []string{"actions", "actions --json", "nodes", "call users.get id=u-1", "gen ts", "gen diff " + os.Getenv("SABIR_URL"), "config schema",
+		"top --every 100ms", "top --every 100ms --json", "version", "--help"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		var errOut bytes.Buffer
+		code := execute(ctx, strings.Fields(line), strings.NewReader(""), full, &errOut)
+		cancel()
+		if code != exitFailed || !strings.Contains(errOut.String(), "write ") {
+			t.Errorf("%s: exit code %d, %s", line, code, errOut.String())
+		}
 	}
 }
 

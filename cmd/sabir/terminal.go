@@ -15,8 +15,17 @@ import (
 
 // isTerminal reports whether output goes to a terminal: files, pipes and buffers are no terminals.
 func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
+	f, ok := fileOf(w)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// fileOf is the file that a stream is, if it is one.
+func fileOf(stream any) (*os.File, bool) {
+	if o, ok := stream.(*output); ok {
+		stream = o.Writer
+	}
+	f, ok := stream.(*os.File)
+	return f, ok
 }
 
 // style colours text, or not.

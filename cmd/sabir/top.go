@@ -97,6 +97,9 @@ func (c *cli) top(ctx context.Context, flags topFlags, sort int) error {
 		} else {
 			fmt.Fprintln(c.stdout, strings.Join(s.frame(0, 0), "\n")+"\n")
 		}
+		if out, ok := c.stdout.(*output); ok && out.failure() != nil {
+			return out.failure() // nobody sees the frames that follow
+		}
 		if flags.once {
 			if len(s.figures.Mute) == len(s.figures.Nodes) {
 				return failf("no node tells what its actions do: %s", s.figures.why())
@@ -167,7 +170,7 @@ func newLook(ctx context.Context, o *observer) look {
 
 func (c *cli) draw(s *screen) {
 	width, height := 80, 24
-	if f, ok := c.stdout.(*os.File); ok {
+	if f, ok := fileOf(c.stdout); ok {
 		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
 			width, height = w, h
 		}
