@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -246,23 +247,34 @@ func completeSource(_ *cobra.Command, args []string, _ string) ([]cobra.Completi
 // writeGenerated writes a file, whole or not at all. One with the same bytes is not touched, so that what watches files
 // does not build again.
 func (c *cli) writeGenerated(file string, text []byte, actions int) error {
-	result := genResult{File: file, Bytes: len(text), Actions: actions}
-	before, err := os.ReadFile(file)
-	if result.Changed = err != nil || !bytes.Equal(before, text); result.Changed {
+	result := genResult{File: file, Bytes: len(text), Actions: actions, Changed: true}
+	told := c.stdout
+	if isStream(file) {
+		told = c.stderr // the file may be stdout
+	} else if before, err := os.ReadFile(file); err == nil {
+		result.Changed = !bytes.Equal(before, text)
+	}
+	if result.Changed {
 		if err := replaceFile(file, text); err != nil {
 			return failf("the file cannot be written: %w", err)
 		}
 	}
 	if c.json {
-		writeJSON(c.stdout, result)
+		writeJSON(told, result)
 		return nil
 	}
 	did := "wrote"
 	if !result.Changed {
 		did = "unchanged:"
 	}
-	fmt.Fprintf(c.stdout, "%s %s (%s, %s)\n", did, file, plural(actions, "action"), plural(len(text), "byte"))
+	fmt.Fprintf(told, "%s %s (%s, %s)\n", did, file, plural(actions, "action"), plural(len(text), "byte"))
 	return nil
+}
+
+// isStream reports whether a name is that of a device or a pipe, such as /dev/stdout: such is written to, never replaced, and not read.
+func isStream(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && !info.IsDir() && !info.Mode().IsRegular()
 }
 
 // writeFolder writes the files of a package.
@@ -281,7 +293,21 @@ func (c *cli) writeFolder(folder string, files []typescript.File, actions int) e
 	return nil
 }
 
+// replaceFile puts a file with the text in the place of one that may be there, whose mode and links stay.
 func replaceFile(file string, text []byte) error {
+	if isStream(file) {
+		return os.WriteFile(file, text, 0o644)
+	}
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		file = target
+	}
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(file); err == nil {
+		if info.IsDir() {
+			return fmt.Errorf("%s is a folder", file)
+		}
+		mode = info.Mode().Perm()
+	}
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
 	if err != nil {
 		return err
@@ -289,7 +315,7 @@ func replaceFile(file string, text []byte) error {
 	defer os.Remove(f.Name()) // gone already where all went well
 	_, err = f.Write(text)
 	if err == nil {
-		err = f.Chmod(0o644)
+		err = f.Chmod(mode)
 	}
 	if closed := f.Close(); err == nil {
 		err = closed

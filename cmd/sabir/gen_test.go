@@ -204,6 +204,7 @@ func TestWhatCannotBeGeneratedSaysWhy(t *testing.T) {
 		"another server":       {[]string{"gen", "ts", elsewhere.URL}, exitFailed, "404"},
 		"none to compare":      {[]string{"gen", "diff"}, exitUsage, "diff needs the old and the new description"},
 		"a folder that is not": {[]string{"gen", "ts", written(t, described("x")), "-o", "/no/such/folder/api.ts"}, exitFailed, "cannot be written"},
+		"a folder, no file":    {[]string{"gen", "ts", written(t, described("x")), "-o", t.TempDir()}, exitFailed, "is a folder"},
 		"a package on stdout":  {[]string{"gen", "ts", written(t, described("x")), "--package", "shop"}, exitUsage, "name their folder with --output"},
 		"a package's name":     {[]string{"gen", "ts", written(t, described("x")), "--package", "Shop", "-o", t.TempDir()}, exitFailed, "is no name of an npm package"},
 		"a type that is not":   {[]string{"gen", "ts", written(t, strings.Replace(described("x"), `"GetUser":`, `"Other":`, 1))}, exitFailed, "#/$defs/GetUser"},
