@@ -22,11 +22,12 @@ import (
 
 // benchFlags are the flags of sabir bench.
 type benchFlags struct {
-	plan        load.Plan
-	local       bool
-	allowErrors bool
-	retry       bool
-	to          string
+	plan         load.Plan
+	callersGiven bool
+	local        bool
+	allowErrors  bool
+	retry        bool
+	to           string
 }
 
 // benchResult is the output of sabir bench with --json.
@@ -81,6 +82,7 @@ later, the exit code is 1: failed calls say nothing about speed.
 			if err != nil {
 				return err
 			}
+			flags.callersGiven = command.Flags().Changed("callers") || command.Flags().Changed("concurrency")
 			return c.bench(command.Context(), args[0], body, flags)
 		},
 	}
@@ -101,7 +103,7 @@ later, the exit code is 1: failed calls say nothing about speed.
 
 func (c *cli) bench(ctx context.Context, action string, body []byte, flags benchFlags) error {
 	plan := flags.plan
-	if plan.Concurrency == 0 {
+	if plan.Concurrency == 0 && !flags.callersGiven {
 		plan.Concurrency = defaultConcurrency
 		if flags.local {
 			plan.Concurrency = runtime.GOMAXPROCS(0)

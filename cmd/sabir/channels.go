@@ -33,7 +33,7 @@ whether there are dead letters: messages that were given up.`,
   sabir channels dead shop.orders.dead
   sabir channels replay shop.orders.dead --all
   sabir channels delete shop.orders.dead 17 18`,
-		Args: takes(0, 0, "no argument; see its commands for dead letters"),
+		Args: takes(0, 0, "no argument but dead, replay or delete"),
 		RunE: func(command *cobra.Command, _ []string) error {
 			to, err := c.open(command.Context())
 			if err != nil {
@@ -66,6 +66,9 @@ whether there are dead letters: messages that were given up.`,
 	return command
 }
 
+// maxDeadLetters is how many a node lists, replays or deletes at once.
+const maxDeadLetters = 10_000
+
 func (c *cli) deadCommand() *cobra.Command {
 	in := channel.DeadLettersRequest{}
 	command := &cobra.Command{
@@ -78,6 +81,9 @@ where they are from, who gave them up after how many attempts, and why.`,
 		Args: takes(1, 1, "the channel of dead letters, such as shop.orders.dead"),
 		RunE: func(command *cobra.Command, args []string) error {
 			in.Channel = args[0]
+			if in.Limit < 1 || in.Limit > maxDeadLetters {
+				return usagef("the limit is %d: want 1 to %s", in.Limit, grouped(maxDeadLetters))
+			}
 			to, err := c.open(command.Context())
 			if err != nil {
 				return err
@@ -91,7 +97,7 @@ where they are from, who gave them up after how many attempts, and why.`,
 			return nil
 		},
 	}
-	command.Flags().IntVar(&in.Limit, "limit", 100, "the most to list")
+	command.Flags().IntVar(&in.Limit, "limit", 100, "the most to list, to 10000")
 	return command
 }
 
@@ -126,7 +132,7 @@ func (c *cli) settleCommand(name, short, did string) *cobra.Command {
 			return nil
 		},
 	}
-	command.Flags().BoolVar(&in.All, "all", false, "all there are")
+	command.Flags().BoolVar(&in.All, "all", false, "all there are, 10000 at once at most")
 	return command
 }
 

@@ -24,6 +24,11 @@ func addCompletion(root *cobra.Command) {
 			command.Example = `  source <(sabir completion bash)
   sabir completion zsh > "${fpath[1]}/_sabir"
   sabir completion fish > ~/.config/fish/completions/sabir.fish`
+			command.Args = takes(0, 0, "the shell, bash, zsh, fish or powershell")
+			command.RunE = func(command *cobra.Command, _ []string) error { return command.Help() }
+			for _, shell := range command.Commands() {
+				shell.Args = takes(0, 0, "no argument")
+			}
 		}
 	}
 }

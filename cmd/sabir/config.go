@@ -22,6 +22,7 @@ settings of a node that runs, and changes those that can change meanwhile.`,
   sabir config schema
   sabir config list node-3 --join tcp://:7700
   sabir config set '*' log.level=debug --join tcp://:7700`,
+		Args: takes(0, 0, "check, show, schema, list or set"),
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	command.AddCommand(c.configCheckCommand(), c.configShowCommand(), c.configSchemaCommand(), c.configListCommand(), c.configSetCommand())

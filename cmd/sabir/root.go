@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sabir-go/sabir/internal/names"
 )
 
 // cli is one run of the command line: its streams and the flags that all commands have.
@@ -75,8 +77,14 @@ HTTP (--url), or joins a cluster as a client-only node and talks to all of its n
   sabir demo --nodes 3 --processes  # the same shop as a cluster
   sabir top --join tcp://:7700      # what goes on in it
   sabir new greeter                 # a service of your own`,
-		Args:          c.knownCommand,
-		RunE:          func(command *cobra.Command, _ []string) error { return command.Help() },
+		Args: c.knownCommand,
+		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if c.timeout <= 0 {
+				return usagef("the timeout is %v: want more than 0", c.timeout)
+			}
+			return nil
+		},
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -105,6 +113,7 @@ HTTP (--url), or joins a cluster as a client-only node and talks to all of its n
 		command.Flags().SortFlags = false
 	}
 	addCompletion(root)
+	addHelp(root)
 	return root
 }
 
@@ -114,10 +123,33 @@ func (c *cli) knownCommand(root *cobra.Command, args []string) error {
 		return nil
 	}
 	text := fmt.Sprintf("there is no command %q", args[0])
-	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+	near := root.SuggestionsFor(args[0]) // those that begin like it
+	if len(near) == 0 {
+		var known []string
+		for _, command := range root.Commands() {
+			known = append(known, command.Name())
+		}
+		near = names.Nearest(args[0], known)
+	}
+	if len(near) > 0 {
 		text += "; did you mean " + strings.Join(near, ", ") + "?"
 	}
 	return usagef("%s", text)
+}
+
+// addHelp adds cobra's command of help, which shows that of all for a name that no command has.
+func addHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, command := range root.Commands() {
+		if command.Name() == "help" {
+			command.Args = func(_ *cobra.Command, args []string) error {
+				if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+					return usagef("there is no command %q", strings.Join(args, " "))
+				}
+				return nil
+			}
+		}
+	}
 }
 
 // takes checks the number of arguments and names the ones wanted: takes(1, 1, "the action, such as users.get").
@@ -126,6 +158,8 @@ func takes(least, most int, wanted string) cobra.PositionalArgs {
 		switch {
 		case len(args) < least:
 			return usagef("%s needs %s", command.Name(), wanted)
+		case most == 0 && len(args) > 0:
+			return usagef("%s takes %s: what is %q?", command.Name(), wanted, args[0])
 		case most >= 0 && len(args) > most:
 			return usagef("%s takes %s and nothing else: what is %q?", command.Name(), wanted, args[most])
 		}

@@ -61,7 +61,7 @@ type Call func() (bytes int, err error)
 func (p Plan) Check() error {
 	switch {
 	case p.Concurrency < 1 || p.Concurrency > MaxConcurrency:
-		return fmt.Errorf("the concurrency is %d: want 1 to %d", p.Concurrency, MaxConcurrency)
+		return fmt.Errorf("the number of callers is %d: want 1 to %d", p.Concurrency, MaxConcurrency)
 	case p.Duration <= 0:
 		return fmt.Errorf("the duration is %v: want more than 0", p.Duration)
 	case p.Warmup < 0:
