@@ -87,7 +87,7 @@ func TestChannelsCommandsSayWhatIsMissing(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"channels"}, exitFailed, "$channels.list"},
+		{[]string{"channels"}, exitFailed, "has no channels: it was made without channel.Broker"},
 		{[]string{"channels", "dead"}, exitUsage, "shop.orders.dead"},
 		{[]string{"channels", "delete", "a.dead"}, exitUsage, "--all"},
 		{[]string{"channels", "replay", "a.dead", "1", "--all"}, exitUsage, "--all"},

@@ -46,7 +46,11 @@ func (c *cli) showCheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	show(c, list, []string{"SERVICE", "NODE", "DEPENDS ON", "OFFERED BY", "RESULT"}, dependencyRow, "no service says what it depends on: see sabir.DependsOn")
+	none := "no service says what it depends on: see sabir.DependsOn"
+	if !c.joined() {
+		none = "no service of the asked node says what it depends on: --join asks all nodes"
+	}
+	show(c, list, []string{"SERVICE", "NODE", "DEPENDS ON", "OFFERED BY", "RESULT"}, dependencyRow, none)
 	wrong := len(slices.DeleteFunc(list, func(d dependencyOn) bool { return d.Problem == "" }))
 	if wrong > 0 {
 		return failf("%d of the dependencies do not fit what is offered", wrong)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web"
 )
 
 func TestCheckFailsWhereAServiceDoesNotFitWhatIsOffered(t *testing.T) {
@@ -29,5 +30,13 @@ func TestCheckFailsWhereAServiceDoesNotFitWhatIsOffered(t *testing.T) {
 	list := oneJSON[[]dependencyOn](t, sabirRun(t, "check", "--join", address, "--json").out)
 	if len(list) != 2 || list[0].Problem == "" == (list[1].Problem == "") {
 		t.Errorf("%+v", list)
+	}
+}
+
+func TestCheckOverHTTPSaysThatOneNodeWasAsked(t *testing.T) {
+	startNode(t, sabir.NewNode(quiet(), sabir.HTTP(":0", web.Operators(web.ThisMachine)))) // as a gateway before others, whose services it has not
+	got := sabirRun(t, "check")
+	if got.code != exitOK || got.out != "no service of the asked node says what it depends on: --join asks all nodes\n" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -122,6 +122,7 @@ func TestCallsGoToAnyNodeOrToTheNamedOne(t *testing.T) {
 	}{
 		"an action that the node has not":   {[]string{"call", "users.get", "id=u-1", "--to", "demo-1"}, "ActionNotFound (NotFound) on node demo-1"},
 		"a node that is not there":          {[]string{"call", "users.get", "--to", "demo-9"}, "no link to a node of that name"},
+		"what to do about that":             {[]string{"call", "users.get", "--to", "nobody"}, `"sabir nodes" lists the nodes that are there`},
 		"an action that no node has":        {[]string{"call", "user.get"}, "did you mean users.get"},
 		"a rule of the action":              {[]string{"call", "orders.create", badOrder}, "  lines[0].quantity:  quantity must be 1 or greater  (rule gte=1, given 0)\n"},
 		"an error of the service":           {[]string{"call", "users.get", "id=u-99"}, "UserNotFound (NotFound) on node demo-"},

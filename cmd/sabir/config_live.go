@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -31,6 +32,9 @@ Secrets and passwords in addresses are hidden. The node has the option of config
 			ctx, cancel := context.WithTimeout(command.Context(), c.timeout)
 			defer cancel()
 			values, err := sabir.Call[[]config.Value](ctx, to.node, "$config.list", sabir.Empty{}, sabir.ToNode(args[0]))
+			if errors.Is(err, sabir.ErrActionNotFound) {
+				return failf("node %s has %s", args[0], noSettings)
+			}
 			if err != nil {
 				return to.fromCluster(err)
 			}
@@ -40,6 +44,9 @@ Secrets and passwords in addresses are hidden. The node has the option of config
 		DisableFlagsInUseLine: true,
 	}
 }
+
+// noSettings is what a node has that answers neither $config.list nor $config.set.
+const noSettings = "no settings to list or to change: it was not made with the option of config.Load"
 
 // configSetResult is one node in the output of sabir config set with --json.
 type configSetResult struct {
@@ -84,8 +91,6 @@ func (c *cli) setSettings(ctx context.Context, node string, values map[string]st
 		return err
 	}
 	defer to.Close()
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
 	nodes := []string{node}
 	if node == "*" {
 		nodes = nil
@@ -98,11 +103,16 @@ func (c *cli) setSettings(ctx context.Context, node string, values map[string]st
 	var results []configSetResult
 	failed := 0
 	for _, id := range nodes {
+		ctx, cancel := context.WithTimeout(ctx, c.timeout) // of its own, so that a node which does not answer keeps nothing from the others
 		changed, err := sabir.Call[[]string](ctx, to.node, "$config.set", values, sabir.ToNode(id))
-		one := configSetResult{Node: id, Changed: changed}
+		cancel()
+		one := configSetResult{Node: id, Changed: append([]string{}, changed...)} // a list in JSON, of a node that failed too
 		if err != nil {
 			one.Error = sabir.AsError(err).Message
 			failed++
+		}
+		if errors.Is(err, sabir.ErrActionNotFound) {
+			one.Error = "it has " + noSettings
 		}
 		results = append(results, one)
 	}

@@ -9,6 +9,22 @@ import (
 	"github.com/sabir-go/sabir/config"
 )
 
+func TestANodeWithoutConfigLoadIsSaidToHaveNoSettings(t *testing.T) {
+	node := sabir.NewNode(quiet(), sabir.NodeID("a"), sabir.Join(freePort(t)))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = node.Stop(context.Background()) })
+	const why = "no settings to list or to change: it was not made with the option of config.Load"
+	if got := sabirRun(t, "config", "list", "a", "--join", node.Info().Addr); got.code != exitFailed || !strings.Contains(got.errOut, "node a has "+why) {
+		t.Errorf("%+v", got)
+	}
+	got := sabirRun(t, "config", "set", "*", "log.level=warn", "--json", "--join", node.Info().Addr)
+	if list := oneJSON[[]configSetResult](t, got.out); got.code != exitFailed || len(list) != 1 || list[0].Changed == nil || list[0].Error != "it has "+why {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestSettingsOfNodesThatRunAreSetAndListed(t *testing.T) {
 	address := freePort(t)
 	loaded := make(map[string]*config.Loaded)

@@ -125,6 +125,8 @@ func (c *cli) hintFor(e *sabir.Error) string {
 		return a.do
 	}
 	switch {
+	case unreachable(e) && c.joined():
+		return `"sabir nodes" lists the nodes that are there, "sabir actions" what they offer`
 	case unreachable(e):
 		return `start one with "sabir demo", or give another address with --url or SABIR_URL`
 	case errors.Is(e, sabir.ErrActionNotFound):

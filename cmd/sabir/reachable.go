@@ -32,7 +32,11 @@ func (c *cli) showReachable(ctx context.Context, matches func(string) bool, all 
 	if err := eachNode(ctx, c, to, "$node.http", take); err != nil {
 		return err
 	}
-	show(c, list, []string{"METHOD", "PATH", "ACTION", "CALLERS", "NODE"}, reachableRow, "nothing is reachable over HTTP")
+	none := "nothing is reachable over HTTP"
+	if !matches("") {
+		none = "no action that is reachable over HTTP is called like that"
+	}
+	show(c, list, []string{"METHOD", "PATH", "ACTION", "CALLERS", "NODE"}, reachableRow, none)
 	return nil
 }
 

@@ -122,6 +122,9 @@ func named(err error, action string) error {
 	if strings.HasPrefix(action, "$node.") { // which every node has
 		return forOperators(err, action)
 	}
+	if strings.HasPrefix(action, "$channels.") {
+		return failf("node %s has no channels: it was made without channel.Broker", e.Node)
+	}
 	c := *e
 	c.Message = "the node offers no action " + action
 	type suggestions struct {
