@@ -62,7 +62,7 @@ func newBridge(c config) *bridge {
 }
 
 // Name implements sabir.Extension and gateway.Gateway.
-func (b *bridge) Name() string { return "moleculer " + b.config.namespace }
+func (b *bridge) Name() string { return strings.TrimSpace("moleculer " + b.config.namespace) }
 
 const (
 	// settle is the time for which Moleculer's own nodes wait for the answers to DISCOVER.

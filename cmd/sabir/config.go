@@ -44,6 +44,10 @@ the program, and settings of its own (app), are not known here.`,
 			if err != nil {
 				return err
 			}
+			if c.json {
+				writeJSON(c.stdout, map[string]int{"settings": len(values)})
+				return nil
+			}
 			fmt.Fprintf(c.stdout, "good: %s\n", plural(len(values), "setting"))
 			return nil
 		},

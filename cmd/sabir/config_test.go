@@ -26,7 +26,13 @@ func TestConfigSaysWhatIsWrongAndWhatIsFromWhere(t *testing.T) {
 	if got := sabirRun(t, "config", "check", file); got.code != 0 || got.out != "good: 3 settings\n" {
 		t.Errorf("%d\n%s%s", got.code, got.out, got.errOut)
 	}
+	if got := oneJSON[map[string]int](t, sabirRun(t, "config", "check", file, "--json").out); got["settings"] != 3 {
+		t.Errorf("%v", got)
+	}
 	t.Setenv("SABIR_LOG_LEVL", "warn")
+	if got := sabirRun(t, "config", "check", file, "--json"); oneJSON[failureJSON](t, got.errOut).Error.Name != "CommandFailed" {
+		t.Errorf("%s", got.errOut)
+	}
 	if got := sabirRun(t, "config", "check", file); got.code != 1 || !strings.Contains(got.errOut, "SABIR_LOG_LEVEL?") {
 		t.Errorf("%d\n%s%s", got.code, got.out, got.errOut)
 	}

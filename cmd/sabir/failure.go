@@ -33,7 +33,7 @@ func (c *cli) fail(command *cobra.Command, err error) int {
 		code = exitUsage
 		err = sabir.NewError(sabir.CodeInvalidArgument, "Usage", usage.text)
 	}
-	e := sabir.AsError(err)
+	e := ownError(sabir.AsError(err))
 	if c.json {
 		writeJSON(c.stderr, struct {
 			Error *sabir.Error `json:"error"`
@@ -46,6 +46,16 @@ func (c *cli) fail(command *cobra.Command, err error) int {
 		fmt.Fprintln(c.stderr, "  help:", command.CommandPath(), "--help")
 	}
 	return code
+}
+
+// ownError gives an error without a name, which is no answer of a node, the name of the command line's own.
+func ownError(e *sabir.Error) *sabir.Error {
+	if e.Name != sabir.ErrHandlerFailed.Name || e.Node != "" {
+		return e
+	}
+	c := *e
+	c.Code, c.Name = sabir.CodeFailedPrecondition, "CommandFailed"
+	return &c
 }
 
 // explain writes an error for users: what happened, the details, and what to do.
@@ -94,7 +104,7 @@ func writeFields(w io.Writer, fields validate.Errors) {
 
 // aboutError is the error's name and class, and where it happened.
 func aboutError(e *sabir.Error) string {
-	if e.Name == "CommandFailed" || e.Name == "Usage" || e.Name == sabir.ErrHandlerFailed.Name && e.Node == "" { // an error of this program's own
+	if e.Name == "CommandFailed" || e.Name == "Usage" { // an error of this program's own
 		return ""
 	}
 	text := e.Name + " (" + e.Code.String() + ")"

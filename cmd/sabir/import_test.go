@@ -76,11 +76,12 @@ func TestAServiceOfMoleculerIsImportedAsAGoPackage(t *testing.T) {
 
 func TestAnImportSaysWhatItWants(t *testing.T) {
 	for want, args := range map[string][]string{
-		"import needs the framework":       {"import"},
-		`import does not know "spring"`:    {"import", "spring"},
-		"the serializer is \"xml\"":        {"import", "moleculer", "tcp://:0", "--serializer", "xml"},
-		"want tcp://host:port/id":          {"import", "moleculer", "tcp://:0", "--peer", "tcp://x"},
-		"no Moleculer node with a service": {"import", "moleculer", "tcp://:0", "--namespace", "nobody"},
+		"import needs the framework":                                         {"import"},
+		`import does not know "spring"`:                                      {"import", "spring"},
+		"the serializer is \"xml\"":                                          {"import", "moleculer", "tcp://:0", "--serializer", "xml"},
+		"want tcp://host:port/id":                                            {"import", "moleculer", "tcp://:0", "--peer", "tcp://x"},
+		"the start of extension moleculer: connecting to nats://127.0.0.1:1": {"import", "moleculer", "nats://127.0.0.1:1"},
+		"no Moleculer node with a service":                                   {"import", "moleculer", "tcp://:0", "--namespace", "nobody"},
 	} {
 		if got := sabirRun(t, args...); got.code == exitOK || !strings.Contains(got.errOut, want) {
 			t.Errorf("%v: exit code %d, %s, want %q", args, got.code, got.errOut, want)
