@@ -45,7 +45,7 @@ Secrets and passwords in addresses are hidden. The node has the option of config
 	}
 }
 
-// noSettings is what a node has that answers neither $config.list nor $config.set.
+// noSettings ends the errors about a node that answers neither $config.list nor $config.set.
 const noSettings = "no settings to list or to change: it was not made with the option of config.Load"
 
 // configSetResult is one node in the output of sabir config set with --json.

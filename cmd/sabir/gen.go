@@ -94,7 +94,9 @@ that callers may listen to (web.Events).`,
 		long: `Writes one Go file for programs that call a service whose package they cannot
 import, because it is in another repository: a struct for each type with its
 validation rules, a contract for each action and stream, and for each event of a
-cluster, and a variable for each error. Give the contracts to sabir.DependsOn, and they are compared with what the
+cluster, and a variable for each error. A type with a form of its own that is not of
+Go's library, such as a UUID, is a string there, which other nodes take in JSON only
+(sabir.Codecs). Give the contracts to sabir.DependsOn, and they are compared with what the
 cluster offers when the program starts.`,
 		example: `  sabir gen go --package shop -o shop/shop.go
   sabir gen go https://api.example.com > contracts.go`,

@@ -29,6 +29,9 @@ type file struct {
 	taken   map[string]bool   // names of the package
 	types   map[string]string // Go names, by those in api.Types
 	imports map[string]bool
+	sent    map[string]bool // those of api.Types that programs which call send
+	in      string          // the one of api.Types that is being written
+	sending bool            // what is being written is sent by programs that call
 	out     bytes.Buffer
 }
 
@@ -40,10 +43,16 @@ func Write(w io.Writer, a api.API, pkg string) error {
 	if !token.IsIdentifier(pkg) {
 		return fmt.Errorf("%q is no name of a Go package", pkg)
 	}
-	f := &file{api: a, taken: map[string]bool{"sabir": true, "time": true}, types: make(map[string]string), imports: make(map[string]bool)}
+	f := &file{api: a, taken: map[string]bool{"sabir": true, "time": true, "json": true, "netip": true, "net": true, "big": true}, types: make(map[string]string), imports: make(map[string]bool), sent: make(map[string]bool)}
 	names := slices.Sorted(maps.Keys(a.Types))
 	for _, name := range names {
 		f.types[name] = f.take(exported(name))
+	}
+	for _, action := range a.Actions {
+		f.send(action.In)
+	}
+	for _, message := range a.Messages {
+		f.send(message.Type)
 	}
 	f.errors()
 	f.contracts()
@@ -57,6 +66,19 @@ func Write(w io.Writer, a api.API, pkg string) error {
 	}
 	_, err = w.Write(text)
 	return err
+}
+
+// send notes the types of what programs that call send.
+func (f *file) send(s *schema.Schema) {
+	if s == nil {
+		return
+	}
+	for one := range s.All() {
+		if name := one.RefName(); name != "" && !f.sent[name] {
+			f.sent[name] = true
+			f.send(f.api.Types[name])
+		}
+	}
 }
 
 func (f *file) printf(text string, args ...any) { fmt.Fprintf(&f.out, text, args...) }
@@ -106,7 +128,10 @@ func (f *file) contracts() {
 		if a.Stream {
 			maker = "NewStream"
 		}
-		in, out := f.message(a.In, name+"Input"), f.message(a.Out, name+"Output")
+		f.sending = true
+		in := f.message(a.In, name+"Input")
+		f.sending = false
+		out := f.message(a.Out, name+"Output")
 		about := oneLine(a.Description)
 		if about == "" {
 			about = "calls " + a.Name
@@ -132,6 +157,7 @@ func (f *file) contracts() {
 
 // events writes a contract for each event that has one name, of which any service may send or receive it.
 func (f *file) events() {
+	f.sending = true
 	seen := make(map[string]bool)
 	for _, m := range f.api.Messages {
 		if m.Kind != introspect.MessageEvent || seen[m.Name] || strings.ContainsAny(m.Name, "*$") {
@@ -177,6 +203,7 @@ func (f *file) declare(name string) {
 	if s == nil {
 		s = &schema.Schema{}
 	}
+	f.in, f.sending = name, f.sent[name]
 	text := f.typeOf(s)
 	if s.Description != "" {
 		f.comment(f.types[name] + ": " + oneLine(s.Description))

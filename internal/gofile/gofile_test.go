@@ -3,9 +3,12 @@ package gofile_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	stdjson "encoding/json"
 	"errors"
 	"flag"
+	"log/slog"
+	"math/big"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -17,11 +20,16 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/gofile"
 	"github.com/sabir-go/sabir/internal/gofile/testdata/contracts"
 	"github.com/sabir-go/sabir/internal/schema"
 	"github.com/sabir-go/sabir/introspect"
+	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
 var update = flag.Bool("update", false, "write the golden file anew")
@@ -52,6 +60,24 @@ type (
 		Extra any `json:"extra"`
 	}
 	Watch struct{}
+	Place struct { // what is in it is read only as what it is
+		Address  Address            `json:"address"`
+		Billing  *Address           `json:"billing,omitempty"`
+		Note     *string            `json:"note,omitempty"`
+		Within   *time.Duration     `json:"within,omitempty"`
+		Counts   map[int]int        `json:"counts"`
+		Size     [3]float32         `json:"size"`
+		Digest   [4]byte            `json:"digest"`
+		Codes    []string           `json:"codes" validate:"len=2"`
+		Raw      stdjson.RawMessage `json:"raw"`
+		From     netip.Addr         `json:"from"`
+		Cents    *big.Int           `json:"cents"`
+		Number   int64              `json:"number,string"`
+		Previous *Place             `json:"previous,omitempty"`
+	}
+	Address struct {
+		City string `json:"city"`
+	}
 )
 
 var errNoOrder = sabir.NewError(sabir.CodeNotFound, "NoSuchOrder", "there is no such order")
@@ -66,6 +92,7 @@ func shop() *sabir.Service {
 		o.Address.City = "Brest"
 		return o, nil
 	}, sabir.Doc("finds an order"), sabir.Idempotent(), sabir.Errors(errNoOrder))
+	sabir.Handle(s, "place", func(_ context.Context, in Place) (Place, error) { return in, nil })
 	sabir.Handle(s, "count", func(context.Context, sabir.Empty) (int, error) { return 7, nil })
 	sabir.Handle(s, "old", func(_ context.Context, in string) (string, error) { return in, nil }, sabir.Deprecated("v2.orders.get"))
 	sabir.HandleStream(s, "watch", func(_ context.Context, st *sabir.Stream[sabir.Empty, Order]) error {
@@ -74,8 +101,8 @@ func shop() *sabir.Service {
 	return s
 }
 
-func started(t *testing.T, services ...sabir.Servable) *sabir.Node {
-	n := sabir.NewNode(sabir.NodeID("n"), sabir.Serve(services...))
+func started(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
+	n := sabir.NewNode(append(options, sabir.Logger(slog.New(slog.DiscardHandler)))...)
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +115,7 @@ func started(t *testing.T, services ...sabir.Servable) *sabir.Node {
 }
 
 func TestThePackageOfAnAPI(t *testing.T) {
-	actions := slices.DeleteFunc(started(t, shop()).Actions(), func(a *sabir.Action) bool { return a.Service == "$node" })
+	actions := slices.DeleteFunc(started(t, sabir.Serve(shop())).Actions(), func(a *sabir.Action) bool { return a.Service == "$node" })
 	described, err := api.Of(api.API{Title: "the shop"}, actions, api.Sources{})
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +141,7 @@ func TestThePackageOfAnAPI(t *testing.T) {
 
 func TestTheContractsCallTheService(t *testing.T) {
 	caller := sabir.NewService("caller", sabir.DependsOn(contracts.V2OrdersGet, contracts.V2OrdersCount, contracts.V2OrdersOld, contracts.V2OrdersWatch))
-	n := started(t, shop(), caller)
+	n := started(t, sabir.Serve(shop(), caller))
 	for _, d := range n.Dependencies(t.Context()) {
 		if d.Problem != "" {
 			t.Error(d)
@@ -145,6 +172,26 @@ func TestTheContractsCallTheService(t *testing.T) {
 	}
 }
 
+func TestWhatAContractSendsIsReadOnAnotherNodeInEachFormat(t *testing.T) {
+	in := contracts.PlaceInput{
+		Address: contracts.AddressInput{City: "Brest"}, Counts: map[int64]int{7: 1}, Size: [3]float32{1, 2, 3}, Digest: [4]uint8{9}, Codes: []string{"a", "b"},
+		Raw: stdjson.RawMessage(`{"a":1}`), From: netip.MustParseAddr("10.0.0.1"), Cents: big.NewInt(5), Number: 12,
+	}
+	for _, format := range []codec.Codec{native.Codec, json.Codec} {
+		address := "mem://" + t.Name() + format.Name()
+		server := started(t, sabir.Serve(shop()), sabir.Join(address), sabir.Codecs(native.Codec, json.Codec))
+		caller := started(t, sabir.Join(address, cluster.ClientOnly()), sabir.Codecs(format))
+		got, err := contracts.V2OrdersPlace.Call(t.Context(), caller, in, sabir.ToNode(server.ID()))
+		if err != nil || got.Address.City != "Brest" || got.Counts[7] != 1 || got.Size != in.Size || got.Digest != in.Digest || string(got.Raw) != `{"a":1}` ||
+			got.From != in.From || got.Cents.Int64() != 5 || got.Number != 12 {
+			t.Errorf("%s: %+v, %v", format.Name(), got, err)
+		}
+		if got.Billing != nil || got.Note != nil || got.Within != nil || got.Previous != nil {
+			t.Errorf("%s: what was left out came: %+v", format.Name(), got)
+		}
+	}
+}
+
 func TestNamesThatAreNoneInGoBecomeSome(t *testing.T) {
 	text := &schema.Schema{Type: schema.Types{"string"}}
 	a := api.API{Actions: []api.Action{
@@ -171,7 +218,7 @@ func FuzzWrite(f *testing.F) {
 	f.Add([]byte(`{"title":"a","actions":[{"name":"a.b","in":{"$ref":"#/$defs/A"},"errors":[{"name":"X","code":"NotFound"}]}],"types":{"A":{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}}}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var a api.API
-		if json.Unmarshal(text, &a) != nil {
+		if stdjson.Unmarshal(text, &a) != nil {
 			return
 		}
 		if err := gofile.Write(&bytes.Buffer{}, a, ""); err != nil {

@@ -14,6 +14,9 @@ import (
 var integers = map[string]string{"int8": "int8", "int16": "int16", "int32": "int32", "int64": "int64", "int": "int",
 	"uint8": "uint8", "uint16": "uint16", "uint32": "uint32", "uint64": "uint64", "uint": "uint"}
 
+// texts are the types of the standard library that are texts in JSON, and not between nodes.
+var texts = []string{"net.IP", "net/netip.Addr", "net/netip.AddrPort", "net/netip.Prefix"}
+
 // typeOf is the Go type of a schema: a pointer where null is allowed and the type has none, any where it is one of several.
 func (f *file) typeOf(s *schema.Schema) string {
 	rest, null := s.Nullable()
@@ -30,6 +33,10 @@ func (f *file) plainType(s *schema.Schema) string {
 			return known
 		}
 		return "any"
+	}
+	if len(s.Type) == 0 && s.ProtoType == "bytes" { // any JSON, as json.RawMessage
+		f.imports["encoding/json"] = true
+		return "json.RawMessage"
 	}
 	if len(s.Type) != 1 {
 		return "any"
@@ -50,17 +57,34 @@ func (f *file) plainType(s *schema.Schema) string {
 		if s.Items == nil {
 			return "[]any"
 		}
-		return "[]" + f.typeOf(s.Items)
+		rules, _, ofElements := strings.Cut(s.Tag, "dive")
+		items := *s.Items
+		if ofElements {
+			items.MaxItems = nil // the rules of a slice, perhaps
+		}
+		if s.MinItems != nil && s.MaxItems != nil && *s.MinItems == *s.MaxItems && !strings.ContainsAny(rules, "=") {
+			return fmt.Sprintf("[%d]%s", *s.MinItems, f.typeOf(&items)) // an array: rules of a slice have a number
+		}
+		return "[]" + f.typeOf(&items)
 	case "object":
 		switch {
 		case len(s.Properties) > 0:
 			return f.structure(s)
 		case s.AdditionalProperties != nil:
-			return "map[string]" + f.typeOf(s.AdditionalProperties)
+			return "map[" + keyOf(s) + "]" + f.typeOf(s.AdditionalProperties)
 		}
 		return "struct{}"
 	}
 	return "any"
+}
+
+// keyOf is the type of a map's keys, which are texts in JSON.
+func keyOf(s *schema.Schema) string {
+	key := strings.TrimPrefix(s.ProtoType, "optional ")
+	if strings.HasPrefix(key, "int") || strings.HasPrefix(key, "uint") {
+		return key
+	}
+	return "string"
 }
 
 func (f *file) integer(s *schema.Schema) string {
@@ -70,6 +94,10 @@ func (f *file) integer(s *schema.Schema) string {
 	}
 	if known, ok := integers[s.Format]; ok {
 		return known
+	}
+	if s.Format == "" && strings.HasSuffix(s.ProtoType, "string") {
+		f.imports["math/big"] = true
+		return "big.Int"
 	}
 	return "int64"
 }
@@ -81,6 +109,12 @@ func (f *file) text(s *schema.Schema) string {
 	case s.Format == "date-time":
 		f.imports["time"] = true
 		return "time.Time"
+	case integers[s.Format] != "":
+		return integers[s.Format] // as a text
+	case slices.Contains(texts, s.GoType):
+		path, name, _ := strings.Cut(s.GoType, ".")
+		f.imports[path] = true
+		return path[strings.LastIndexByte(path, '/')+1:] + "." + name
 	}
 	return "string"
 }
@@ -105,13 +139,39 @@ func (f *file) structure(s *schema.Schema) string {
 		if name == "-" {
 			name = "-," // "-" alone leaves the member out
 		}
-		if !slices.Contains(s.Required, p.Name) && f.isStruct(about) { // a pointer, since it may contain the struct that it is in
+		maybe := about.ProtoType == "optional" && text != "any" // a pointer that is left out, and not null
+		if maybe || !slices.Contains(s.Required, p.Name) && f.isStruct(about) && !f.sentByValue(about) {
 			text, name = "*"+strings.TrimPrefix(text, "*"), p.Name+",omitempty"
+		}
+		if rest, _ := about.Nullable(); slices.Equal(rest.Type, schema.Types{"string"}) && integers[rest.Format] != "" {
+			name += ",string"
 		}
 		fmt.Fprintf(&b, "%s %s %s\n", unique(exported(p.Name), taken), text, tags(name, about))
 	}
 	b.WriteString("}")
 	return b.String()
+}
+
+// sentByValue reports whether a struct that may be missing is sent as a value: who reads it has no pointer for it, or it would be null or optional.
+// Where it contains the struct that it is in, it cannot be.
+func (f *file) sentByValue(s *schema.Schema) bool {
+	_, null := s.Nullable()
+	return f.sending && !null && !f.contains(s, make(map[string]bool))
+}
+
+// contains reports whether a value has one of the type that is being written in it.
+func (f *file) contains(s *schema.Schema, seen map[string]bool) bool {
+	rest, null := s.Nullable()
+	name := rest.RefName()
+	switch {
+	case null, seen[name]:
+		return false
+	case name != "" && name == f.in:
+		return true
+	case name != "":
+		seen[name] = true
+	}
+	return slices.ContainsFunc(rest.Resolve(f.api.Types).Properties, func(p schema.Property) bool { return p.Schema != nil && f.contains(p.Schema, seen) })
 }
 
 // isStruct reports whether a schema becomes a struct.

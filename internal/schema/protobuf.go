@@ -53,15 +53,9 @@ func protoKey(t reflect.Type) string {
 }
 
 // present notes that a member which does not show it by null may be missing, for a pointer: with a number or a text Protocol Buffers
-// must be told, or 0 would be the same as nothing.
+// must be told, or 0 would be the same as nothing, and a Go program must be told with all.
 func present(s *Schema, t reflect.Type) {
-	if t.Kind() != reflect.Pointer || t.Elem().Kind() == reflect.Interface || s.Ref != "" || strings.HasPrefix(s.ProtoType, "optional") {
-		return
-	}
-	if t.Elem().Kind() == reflect.Struct && s.ProtoType == "" {
-		return // a message, which may be missing anyway
-	}
-	if t.Elem() == durationType {
+	if t.Kind() != reflect.Pointer || t.Elem().Kind() == reflect.Interface || strings.HasPrefix(s.ProtoType, "optional") {
 		return
 	}
 	s.ProtoType = strings.TrimSpace("optional " + s.ProtoType)

@@ -4,6 +4,9 @@
 package contracts
 
 import (
+	"encoding/json"
+	"math/big"
+	"net/netip"
 	"time"
 
 	"github.com/sabir-go/sabir"
@@ -23,8 +26,19 @@ var V2OrdersGet = sabir.NewAction[GetOrder, Order]("v2.orders.get", sabir.Idempo
 // Deprecated: use v2.orders.get.
 var V2OrdersOld = sabir.NewAction[string, string]("v2.orders.old")
 
+// V2OrdersPlace: calls v2.orders.place
+var V2OrdersPlace = sabir.NewAction[PlaceInput, Place]("v2.orders.place")
+
 // V2OrdersWatch: calls v2.orders.watch
 var V2OrdersWatch = sabir.NewStream[sabir.Empty, Order]("v2.orders.watch", sabir.ServerStream())
+
+type Address struct {
+	City string `json:"city"`
+}
+
+type AddressInput struct {
+	City string `json:"city"`
+}
 
 type GetOrder struct {
 	// as the receipt has it
@@ -49,4 +63,36 @@ type Order struct {
 		City string `json:"city"`
 	} `json:"address"`
 	Extra any `json:"extra"`
+}
+
+type Place struct {
+	Address  Address         `json:"address"`
+	Billing  *Address        `json:"billing,omitempty"`
+	Note     *string         `json:"note,omitempty"`
+	Within   *time.Duration  `json:"within,omitempty"`
+	Counts   map[int64]int   `json:"counts"`
+	Size     [3]float32      `json:"size"`
+	Digest   [4]uint8        `json:"digest"`
+	Codes    []string        `json:"codes" validate:"len=2"`
+	Raw      json.RawMessage `json:"raw"`
+	From     netip.Addr      `json:"from"`
+	Cents    *big.Int        `json:"cents"`
+	Number   int64           `json:"number,string"`
+	Previous *Place          `json:"previous,omitempty"`
+}
+
+type PlaceInput struct {
+	Address  AddressInput    `json:"address"`
+	Billing  *AddressInput   `json:"billing,omitempty"`
+	Note     *string         `json:"note,omitempty"`
+	Within   *time.Duration  `json:"within,omitempty"`
+	Counts   map[int64]int   `json:"counts"`
+	Size     [3]float32      `json:"size"`
+	Digest   [4]uint8        `json:"digest"`
+	Codes    []string        `json:"codes" validate:"len=2"`
+	Raw      json.RawMessage `json:"raw"`
+	From     netip.Addr      `json:"from"`
+	Cents    *big.Int        `json:"cents"`
+	Number   int64           `json:"number,string"`
+	Previous *PlaceInput     `json:"previous,omitempty"`
 }
