@@ -4,7 +4,7 @@
 //	go run -C lab . run --quick --seed ergo           a seed in a few minutes
 //	go run -C lab . run                               everything, for two hours and more
 //	go run -C lab . report                            the last run as Markdown and as a page
-//	go run -C lab . compare first.json second.json    how far two runs are apart
+//	go run -C lab . compare first.json [second.json]  how far two runs are apart
 //
 // README.md has the method.
 package main

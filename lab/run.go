@@ -48,10 +48,16 @@ Use a machine that does nothing else. Ctrl-C ends the run and keeps what was mea
 			if quick {
 				plan = bench.Quick
 			}
-			if rounds > 0 {
+			if c.Flags().Changed("rounds") {
+				if rounds < 1 {
+					return fmt.Errorf("--rounds %d: want 1 or more", rounds)
+				}
 				plan.Rounds, plan.Most = rounds, rounds
 			}
-			if duration > 0 {
+			if c.Flags().Changed("duration") {
+				if duration <= 0 {
+					return fmt.Errorf("--duration %v: want more than 0", duration)
+				}
 				plan.Duration, plan.Fixed = duration, true
 			}
 			return run(c, plan, all, file)
