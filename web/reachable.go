@@ -133,7 +133,9 @@ func (s *server) logServed() {
 	s.logReachable(waits)
 	if waiting != nil {
 		go s.logLater(waiting)
+		return
 	}
+	s.logUnreadable()
 }
 
 // logLater says what is reachable when all of these services have started.
@@ -148,6 +150,7 @@ func (s *server) logLater(waiting []string) {
 		}
 	}
 	s.logReachable(nil)
+	s.logUnreadable()
 }
 
 // runs reports whether the node has started one of its services.

@@ -1,0 +1,41 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sabir-go/sabir"
+)
+
+func TestTheLogNamesActionsWhoseTypesJSONCannotRead(t *testing.T) {
+	type line struct {
+		Dash string `json:"-,"`
+	}
+	type order struct {
+		Lines []*line `json:"lines"`
+	}
+	type shift struct {
+		From time.Time `json:"from,format:Clock"`
+	}
+	s := sabir.NewService("orders")
+	sabir.Handle(s, "create", func(context.Context, order) (nothing, error) { return nothing{}, nil })
+	sabir.Handle(s, "get", func(context.Context, nothing) (map[string]shift, error) { return nil, nil })
+	sabir.Handle(s, "count", func(context.Context, struct{ Left *int }) (int, error) { return 0, nil })
+	sabir.Handle(s, "inner", func(context.Context, shift) (nothing, error) { return nothing{}, nil }, sabir.NodeOnly())
+	var log bytes.Buffer
+	node := sabir.NewNode(sabir.Serve(s), sabir.HTTP(":0"), sabir.Logger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := node.Stop(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	text := log.String()
+	if strings.Count(text, "cannot be called with JSON") != 2 || !strings.Contains(text, "action=orders.create type=web.line") || !strings.Contains(text, "action=orders.get type=web.shift") {
+		t.Error(text)
+	}
+}
