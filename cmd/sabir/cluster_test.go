@@ -210,6 +210,20 @@ func TestEmitReachesAGroupOnceInTheClusterAndBroadcastEachNode(t *testing.T) {
 	}
 }
 
+func TestAnEventThatNoServiceListensToIsNoted(t *testing.T) {
+	address := freePort(t)
+	listener := sabir.NewService("listener")
+	sabir.On(listener, "user.changed", func(context.Context, any) error { return nil })
+	startMember(t, "a", address, listener)
+	got := sabirRun(t, "emit", "user.chagned", "--join", address)
+	if got.code != exitOK || got.out != "emitted user.chagned\n" || got.errOut != "note: no service listens to user.chagned; did you mean user.changed?\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := sabirRun(t, "emit", "user.changed", "--join", address); got.errOut != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestEmitTellsTheGroupsThatItNames(t *testing.T) {
 	address, got := freePort(t), make(chan string, 10)
 	for _, group := range []string{"mail", "stock"} {

@@ -3,10 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -51,12 +54,35 @@ nobody emits events over HTTP.
 				return err
 			}
 			c.showEmitted(args[0], broadcast, groups)
+			foreign := func(n introspect.Node) bool { return n.Framework != "" } // who listens there is known to their bridge alone
+			if !c.json && !slices.ContainsFunc(to.node.Nodes(), foreign) {
+				noteNoListener(c.stderr, args[0], to.node.Services())
+			}
 			return nil
 		},
 	}
 	command.Flags().BoolVar(&broadcast, "broadcast", false, "tell every service that listens, not one of each group")
 	command.Flags().StringArrayVar(&groups, "group", nil, "tell this group only; may be repeated")
 	return command
+}
+
+// noteNoListener says where no service listens to an event, which may be a slip of its name. The event may have been for a client of web.Events.
+func noteNoListener(w io.Writer, event string, services []introspect.Service) {
+	var known []string
+	for _, s := range services {
+		for _, pattern := range s.Events {
+			if names.Match(pattern, event) {
+				return
+			}
+			known = append(known, pattern)
+		}
+	}
+	slices.Sort(known)
+	note := "no service listens to " + event
+	if near := names.Nearest(event, slices.Compact(known)); near != nil {
+		note += "; did you mean " + strings.Join(near, ", ") + "?"
+	}
+	fmt.Fprintln(w, "note:", printable(note))
 }
 
 func (c *cli) showEmitted(event string, broadcast bool, groups []string) {
