@@ -186,6 +186,9 @@ func (c *cli) notJoined(address string, err error) error {
 	if !ok {
 		return err
 	}
+	if strings.HasPrefix(address, "tls://") {
+		return joinFailed(e.Message, "see that the node joins by tls:// too, not tcp://, and that --tls-ca names the authority of its certificate")
+	}
 	own := *e
 	own.Node = "" // the observer's, which no user knows
 	return &own

@@ -263,6 +263,8 @@ func TestWhyAClusterCouldNotBeJoined(t *testing.T) {
 		"another cluster":   {[]string{"nodes", "--join", open, "--cluster", "other"}, exitFailed, []string{"in another cluster", "--cluster"}},
 		"an HTTP address":   {[]string{"nodes", "--join", strings.TrimPrefix(web, "http://")}, exitFailed, []string{"does not speak Sabir's link protocol", "--url"}},
 		"HTTP as a scheme":  {[]string{"nodes", "--join", web}, exitFailed, []string{"no node takes links at http://", "--url"}},
+		"no TLS there":      {[]string{"nodes", "--join", strings.Replace(open, "tcp://", "tls://", 1)}, exitFailed, []string{"TLS handshake", "joins by tls:// too"}},
+		"links over HTTP":   {[]string{"nodes", "--url", strings.Replace(open, "tcp://", "http://", 1)}, exitFailed, []string{"broke", "goes with --join"}},
 		"no such transport": {[]string{"nodes", "--join", "morse://x"}, exitUsage, []string{"links do not go over morse://", "tcp"}},
 		"both":              {[]string{"nodes", "--join", open, "--url", web}, exitUsage, []string{"give one of them"}},
 		"no such file":      {[]string{"nodes", "--join", open, "--tls-ca", "/no/such/file"}, exitUsage, []string{"/no/such/file"}},
