@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/schema"
 )
 
@@ -51,6 +53,26 @@ func TestFilesAreBinaryAndHaveOneForm(t *testing.T) {
 		got, err := json.Marshal(at(t, doc, path...))
 		if err != nil || string(got) != `{"format":"binary","type":"string"}` {
 			t.Errorf("%v is %s", path, got)
+		}
+	}
+}
+
+// Clients of a form with a picture took it for a text in base64, and had no way to send the file.
+func TestBytesInAFormOfPartsAreFiles(t *testing.T) {
+	a := shop(t)
+	bytes := &schema.Schema{Type: schema.Types{"string", "null"}, ContentEncoding: "base64"}
+	a.Types["Message"] = &schema.Schema{Type: schema.Types{"object"}, Properties: schema.Properties{
+		{Name: "picture", Schema: bytes}, {Name: "pages", Schema: &schema.Schema{Type: schema.Types{"array"}, Items: bytes}}}}
+	a.Actions = append(a.Actions, api.Action{Name: "hooks.take", Service: "hooks", Path: "/hooks/take", In: &schema.Schema{Ref: "#/$defs/Message"},
+		Routes: []route.Route{{Method: "POST", Pattern: "/hooks", Body: true, Form: []route.Param{{Name: "picture", Field: "picture"}, {Name: "pages", Field: "pages", List: true}}}}})
+	content := []string{"paths", "/api/hooks", "post", "requestBody", "content"}
+	for kind, want := range map[string]string{
+		"multipart/form-data":               `{"pages":{"items":{"format":"binary","type":"string"},"type":"array"},"picture":{"format":"binary","type":"string"}}`,
+		"application/x-www-form-urlencoded": `{"pages":{"items":{"contentEncoding":"base64","type":["string","null"]},"type":"array"},"picture":{"contentEncoding":"base64","type":"string"}}`,
+	} {
+		got, err := json.Marshal(at(t, document(t, a), append(content, kind, "schema", "properties")...))
+		if err != nil || string(got) != want {
+			t.Errorf("%s has %s, want %s", kind, got, want)
 		}
 	}
 }

@@ -170,21 +170,37 @@ func (d *document) body(f form) any {
 	}
 	content.add("application/json", d.media(f, f.body))
 	if len(f.fields) > 0 {
-		properties, required := object{}, []string{}
-		for _, p := range f.fields {
-			properties.add(p.Name, d.schema(d.parameterSchema(f.Action, p)))
-			if p.Required {
-				required = append(required, p.Name)
-			}
-		}
-		form := object{{"type", "object"}, {"properties", properties}}
-		if len(required) > 0 {
-			form.add("required", required)
-		}
-		content.add("application/x-www-form-urlencoded", object{{"schema", form}})
-		content.add("multipart/form-data", object{{"schema", form}})
+		content.add("application/x-www-form-urlencoded", object{{"schema", d.formSchema(f, d.schema)}})
+		content.add("multipart/form-data", object{{"schema", d.formSchema(f, d.part)}})
 	}
 	return object{{"content", content}, {"required", needed(d.api, f.body)}}
+}
+
+// formSchema is the schema of a form; describe says how a value of a field is written in it.
+func (d *document) formSchema(f form, describe func(*schema.Schema) any) object {
+	properties, required := object{}, []string{}
+	for _, p := range f.fields {
+		properties.add(p.Name, describe(d.parameterSchema(f.Action, p)))
+		if p.Required {
+			required = append(required, p.Name)
+		}
+	}
+	described := object{{"type", "object"}, {"properties", properties}}
+	if len(required) > 0 {
+		described.add("required", required)
+	}
+	return described
+}
+
+// part is the schema of what multipart/form-data has under one name. Bytes are files there, which clients send as they are.
+func (d *document) part(s *schema.Schema) any {
+	switch {
+	case raw(d.api, s):
+		return file()
+	case raw(d.api, s.Items):
+		return object{{"type", "array"}, {"items", file()}}
+	}
+	return d.schema(s)
 }
 
 // media is JSON of a schema with the examples of the action's input.
