@@ -11,32 +11,39 @@ import (
 	"github.com/sabir-go/sabir/internal/schema"
 )
 
-// writeChecks writes a function for each type of inputs, one for each action, and the list of these.
+// writeChecks writes a function for each type of inputs that is checked, one for each action, and the list of these.
 func (m *module) writeChecks() {
 	m.byTag = m.hasTags()
-	for _, def := range slices.Sorted(maps.Keys(m.types)) {
-		t := m.types[def]
-		if !t.used[input] {
-			continue
-		}
-		m.printf("\n")
-		m.function("check"+t.name[input], params{{"value", "any"}, {"at", "At"}, {"found", "FieldError[]"}}, "boolean", "return "+m.checkOf(t.schema, "  ")+"(value, at, found);")
-	}
+	m.checked = map[string]bool{}
 	var checked []*action
+	checks := map[*action]string{}
 	for _, a := range m.actions {
 		if a.In == nil || a.Stream {
 			continue
 		}
 		checked = append(checked, a)
-		check := m.checkOf(a.In, "  ")
-		if m.mayBeLeftOut(a.In) {
-			check = "optional(" + check + ")"
+		if checks[a] = m.checkOf(a.In, "  "); m.mayBeLeftOut(a.In) {
+			checks[a] = "optional(" + checks[a] + ")"
 		} else {
-			check = "orZero({}, " + check + ")"
+			checks[a] = "orZero({}, " + checks[a] + ")"
 		}
+	}
+	bodies := map[string]string{}
+	for len(bodies) < len(m.checked) { // until no check refers to a type that was not reached before
+		for def := range maps.Clone(m.checked) {
+			if bodies[def] == "" {
+				bodies[def] = m.checkOf(m.types[def].schema, "  ")
+			}
+		}
+	}
+	for _, def := range slices.Sorted(maps.Keys(bodies)) {
+		m.printf("\n")
+		m.function(m.checkFor(m.types[def]), params{{"value", "any"}, {"at", "At"}, {"found", "FieldError[]"}}, "boolean", "return "+bodies[def]+"(value, at, found);")
+	}
+	for _, a := range checked {
 		m.printf("\n")
 		m.comment("", "The fields of an input of "+a.Name+" that break rules, as the server would list them.")
-		m.function("export validate"+a.pascal, params{{"input", "unknown"}}, "FieldError[]", "return validated("+check+", input);")
+		m.function("export validate"+a.pascal, params{{"input", "unknown"}}, "FieldError[]", "return validated("+checks[a]+", input);")
 	}
 	m.printf("\n")
 	m.comment("", "For the option `validate` of createClient.")
@@ -49,6 +56,12 @@ func (m *module) writeChecks() {
 		m.printf("  %s: validate%s,\n", key(a.Name), a.pascal)
 	}
 	m.printf("});\n")
+}
+
+// checkFor is the name of the check of a type, which is written for that.
+func (m *module) checkFor(t *named) string {
+	m.checked[t.def] = true
+	return "check" + t.name[input]
 }
 
 // checkOf is the expression for the check of a schema's values that are there.
@@ -71,7 +84,7 @@ func (m *module) checksOf(s *schema.Schema, indent string) []string {
 	}
 	if s.Ref != "" {
 		if t, err := m.lookup(s.Ref); err == nil {
-			checks = append(checks, "check"+t.name[input])
+			checks = append(checks, m.checkFor(t))
 		}
 	}
 	checks = append(checks, typeChecks(s)...)

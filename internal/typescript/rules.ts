@@ -191,3 +191,8 @@ function validated(check: Check, input: unknown): FieldError[] {
   check(input, new At("", "", ""), found);
   return found;
 }
+
+void [
+  required, present, isText, isTime, isBytes, isFlag, isNumber, isList, isRecord, isWhole, min, gte, max, lte, gt, lt, len, eq, ne, oneOf, match, contains, excludes, startsWith,
+  endsWith, startsNotWith, endsNotWith, containsAny, excludesAll, unique, all, optional, unlessZero, orZero, any, either, each, eachKey, shape, validated,
+];

@@ -1136,3 +1136,6 @@ function put(value: any, key: string, read: Reader): void {
 function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+// An API that has no use for one of these compiles with noUnusedLocals too. Bundlers leave out this line as well.
+void [call, withClient, whole, getOf, pages, stream, streamFrom, clientStream, members, listen, Socket, upload, download, date, int, big, float, bytes, list, record, object];

@@ -118,7 +118,7 @@ func (m *module) steps(p place, parts []string, indent string) []string {
 	}
 	if ref := structOf(p.schema); ref != "" {
 		if t, err := m.lookup(ref); err == nil {
-			return append(checks, "check"+t.name[input])
+			return append(checks, m.checkFor(t))
 		}
 	}
 	if inner := m.shape(p.schema, indent); inner != "" {

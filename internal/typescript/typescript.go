@@ -42,6 +42,7 @@ type module struct {
 	types   map[string]*named // by their names in api.Types
 	actions []*action         // in the API's order
 	errors  []*declared       // in the order of their first use
+	checked map[string]bool   // the types, by their names in api.Types, whose checks are called
 	out     bytes.Buffer
 }
 

@@ -124,6 +124,26 @@ func TestOddNamesCompile(t *testing.T) {
 	tsc(t, dir, "--noEmit", "--strict", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler", "--lib", "es2022,dom", "odd.ts")
 }
 
+// The templates of Vite have this option: a page with the module did not build, for 21 names that its API had no use for.
+func TestAnAPIThatUsesLittleCompilesWithoutUnusedNames(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{"--noEmit", "--strict", "--noUnusedLocals", "--noUnusedParameters", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler", "--lib", "es2022,dom"}
+	for name, description := range map[string]string{
+		"action.ts": `{"actions":[{"name":"a.b","service":"a","path":"/a/b"}]}`,
+		"stream.ts": `{"actions":[{"name":"log.tail","service":"log","path":"/log/tail","stream":true,"in":{"$ref":"#/$defs/Tail"},"out":{"type":"string"}}],
+			"types":{"Tail":{"type":"object","properties":{"lines":{"type":"integer"}}}}}`,
+		"map.ts": `{"actions":[{"name":"a.b","service":"a","path":"/a/b","in":{"$ref":"#/$defs/In"}}],
+			"types":{"In":{"type":"object","properties":{"n":{"type":"integer","x-validate":"min=1"},"by":{"type":"object","additionalProperties":{"$ref":"#/$defs/Inner"}}}},
+			"Inner":{"type":"object","properties":{"m":{"type":"integer"}}}}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(written(t, parsed(t, description))), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, name)
+	}
+	tsc(t, dir, args...)
+}
+
 func TestChecksAreMadeOfKeywordsWhereADescriptionHasNoTags(t *testing.T) {
 	for _, test := range []struct{ member, required, want string }{
 		{`{"type":"string"}`, "", "optional(isText)"},

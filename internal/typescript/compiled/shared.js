@@ -789,6 +789,8 @@ function put(value, key, read) {
 function isObject(value) {
     return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+// An API that has no use for one of these compiles with noUnusedLocals too. Bundlers leave out this line as well.
+void [call, withClient, whole, getOf, pages, stream, streamFrom, clientStream, members, listen, Socket, upload, download, date, int, big, float, bytes, list, record, object];
 /** The checks of some actions, by their names, for the option `validate`: `validating({ "a.b": validateAB })`. */
 export function validating(checks) {
     return (action, input) => {
@@ -942,3 +944,7 @@ function validated(check, input) {
     check(input, new At("", "", ""), found);
     return found;
 }
+void [
+    required, present, isText, isTime, isBytes, isFlag, isNumber, isList, isRecord, isWhole, min, gte, max, lte, gt, lt, len, eq, ne, oneOf, match, contains, excludes, startsWith,
+    endsWith, startsNotWith, endsNotWith, containsAny, excludesAll, unique, all, optional, unlessZero, orZero, any, either, each, eachKey, shape, validated,
+];

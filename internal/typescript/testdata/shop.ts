@@ -724,21 +724,6 @@ function checkNumbersInput(value: any, at: At, found: FieldError[]): boolean {
   }))(value, at, found);
 }
 
-function checkSaidInput(value: any, at: At, found: FieldError[]): boolean {
-  return all(isRecord, shape({
-    text: optional(isText),
-    n: optional(isWhole(-9223372036854775808n, 9223372036854775807n)),
-    at: optional(isTime),
-  }))(value, at, found);
-}
-
-function checkTail(value: any, at: At, found: FieldError[]): boolean {
-  return all(isRecord, shape({
-    file: optional(isText),
-    from: optional(isWhole(-9007199254740991n, 9007199254740991n)),
-  }))(value, at, found);
-}
-
 function checkWait(value: any, at: At, found: FieldError[]): boolean {
   return all(isRecord, shape({
     millis: optional(isWhole(-9007199254740991n, 9007199254740991n)),
