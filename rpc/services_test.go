@@ -148,3 +148,15 @@ func TestWatchFollowsAServiceThatComesAndGoes(t *testing.T) {
 	}
 	want(3)
 }
+
+func TestAMethodGoesBeforeARESTFormThatTakesItsAddress(t *testing.T) {
+	files := sabir.NewService("files")
+	sabir.Handle(files, "put", func(_ context.Context, in map[string]string) (string, error) { return "a file", nil }, sabir.Route("POST", "/{folder}/{name}"))
+	url, _ := serve(t, []sabir.Servable{calc(), files})
+	for path, want := range map[string]string{"/test.v1.Calc/Add": `{"sum":"3"}`, "/grpc.health.v1.Health/Check": `{"status":"SERVING"}`, "/letters/one": `"a file"`} {
+		body := map[bool]string{true: `{"a":1,"b":2}`, false: "{}"}[want == `{"sum":"3"}`]
+		if status, answer := post(t, url+path, "application/json", body); status != 200 || answer != want {
+			t.Errorf("%s: %d %s, want %s", path, status, answer, want)
+		}
+	}
+}

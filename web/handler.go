@@ -101,15 +101,24 @@ func (s *server) find(x *exchange.Exchange) (*target, []string) {
 	if to == nil && method != x.Method {
 		to, params = s.tables.get().find(method, x.Path, x.Params[:0])
 	}
-	if to == nil && x.Method == http.MethodGet && x.Header.Has("Upgrade") { // a WebSocket, which begins with GET
-		if call, _ := s.tables.get().find(http.MethodPost, x.Path, nil); call != nil && call.binder == nil && call.action != nil && call.action.Stream {
-			return call, params
+	if x.Method == http.MethodGet && x.Header.Has("Upgrade") { // a WebSocket, which begins with GET
+		if call := s.streamAt(x.Path); call != nil && (to == nil || len(params) > 0 && !call.rest) { // text goes before a parameter
+			return call, nil
 		}
 	}
 	if to == nil && method == http.MethodGet && (x.Path != "/" || s.mounted("/") == nil) {
 		to = s.ownPages[strings.ReplaceAll(x.Path, "%24", "$")]
 	}
 	return to, params
+}
+
+// streamAt returns the stream that POST opens at a path, with nothing of its input in the address; nil for none.
+func (s *server) streamAt(path string) *target {
+	call, _ := s.tables.get().find(http.MethodPost, path, nil)
+	if call == nil || call.binder != nil || call.action == nil || !call.action.Stream {
+		return nil
+	}
+	return call
 }
 
 // write writes the answer.

@@ -13,7 +13,10 @@ import (
 // noTarget answers a request whose path, or whose method for the path, has no target.
 func (rc *requestContext) noTarget() {
 	methods := rc.tables.get().allowed(rc.Path, rc.isOperator(rc.Exchange))
-	if rc.ownPages[rc.Path] != nil || rc.Path == eventsPath && len(rc.settings.events) > 0 {
+	if rc.ownPages[rc.Path] != nil {
+		methods = append(methods, http.MethodGet, http.MethodHead)
+	}
+	if rc.Path == eventsPath && len(rc.settings.events) > 0 {
 		methods = append(methods, http.MethodGet)
 	}
 	if methods == nil {
@@ -23,9 +26,6 @@ func (rc *requestContext) noTarget() {
 		}
 		rc.fail(rc.notFound(rc.Path))
 		return
-	}
-	if slices.Contains(methods, http.MethodGet) && !slices.Contains(methods, http.MethodHead) {
-		methods = append(methods, http.MethodHead)
 	}
 	if slices.Contains(methods, rc.Method) { // its service came since it was looked up
 		rc.fail(rc.unavailable(rc.Path))

@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/gobwas/ws"
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web/auth"
@@ -445,5 +446,70 @@ func TestTheCallerIsNotPassedOnToAnotherCluster(t *testing.T) {
 		if strings.Contains(value, "ada") {
 			t.Errorf("the other cluster was sent %s: %s", name, value)
 		}
+	}
+}
+
+// Probes of an API of short links, whose form GET /{slug} took the addresses, were answered by it: 200, whatever the node's state.
+func TestAnAddressOfTextGoesBeforeARESTFormWithAParameterThere(t *testing.T) {
+	links := sabir.NewService("links")
+	for method, name := range map[string]string{"GET": "get", "POST": "put"} {
+		sabir.Handle(links, name, func(_ context.Context, in struct {
+			Slug string `json:"slug"`
+		}) (string, error) {
+			return "link " + in.Slug, nil
+		}, sabir.Route(method, "/{slug...}"))
+	}
+	mount := Mount("/legacy", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Method) }))
+	node := start(t, sabir.Serve(links), sabir.HTTP(":0", mount))
+	for about, test := range map[string]struct{ method, path, want string }{
+		"health":                       {"GET", "/health", `"ok"`},
+		"health by HEAD":               {"HEAD", "/health", ""},
+		"readiness":                    {"GET", "/ready", `"ready"`},
+		"the description":              {"GET", "/$api", `"actions"`},
+		"a batch":                      {"POST", "/batch", `[]`},
+		"a mounted handler":            {"GET", "/legacy", "GET"},
+		"a path below a mounted one":   {"POST", "/legacy/a/b", "POST"},
+		"a call":                       {"POST", "/links/get", `"link "`},
+		"an address that is no text":   {"GET", "/health/of/ada", `"link health/of/ada"`},
+		"another method":               {"POST", "/ready", `"link ready"`},
+		"a name that begins like text": {"GET", "/legacy2", `"link legacy2"`},
+	} {
+		body := ""
+		if test.method == "POST" {
+			body = map[bool]string{true: "[]", false: "{}"}[test.path == "/batch"]
+		}
+		if got := ask(t, test.method, "http://"+node.HTTPAddr()+test.path, body); got.status != 200 || !strings.Contains(got.body, test.want) {
+			t.Errorf("%s: %d %s, want %s", about, got.status, got.body, test.want)
+		}
+	}
+}
+
+// A service "items" with GET /items/{id} had no WebSocket at /items/watch: it was the item of the id "watch".
+func TestAWebSocketIsOpenedAtTheAddressOfACallThatAFormTakesToo(t *testing.T) {
+	s := sabir.NewService("items")
+	sabir.Handle(s, "get", func(_ context.Context, in struct {
+		ID string `json:"id"`
+	}) (string, error) {
+		return in.ID, nil
+	}, sabir.Route("GET", "/items/{id}"))
+	sabir.HandleStream(s, "watch", func(_ context.Context, st *sabir.Stream[sabir.Empty, string]) error { return st.Send("new") })
+	node := start(t, sabir.Serve(s), sabir.HTTP(":0"))
+	conn, _, _, err := ws.Dialer{Protocols: []string{"sabir.v1"}}.Dial(t.Context(), "ws://"+node.HTTPAddr()+"/items/watch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	if got := ask(t, "GET", "http://"+node.HTTPAddr()+"/items/watch", ""); got.body != `"watch"` {
+		t.Errorf("without an upgrade: %d %s, want the item", got.status, got.body)
+	}
+	if got := ask(t, "GET", "http://"+node.HTTPAddr()+"/items/7", "", "Connection: Upgrade", "Upgrade: websocket"); got.body != `"7"` {
+		t.Errorf("where no stream is: %d %s, want the item", got.status, got.body)
+	}
+}
+
+func TestEventsAreNotThereForHEAD(t *testing.T) {
+	node := start(t, sabir.Serve(shop()), sabir.HTTP(":0", Events("orders.*")))
+	if got := ask(t, "HEAD", "http://"+node.HTTPAddr()+"/events", ""); got.status != 405 || got.header.Get("Allow") != "GET, OPTIONS" {
+		t.Errorf("%d, Allow: %s", got.status, got.header.Get("Allow"))
 	}
 }

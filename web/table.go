@@ -125,7 +125,42 @@ func newTable(f *server) (t *table, problems []error) {
 			problems = append(problems, err)
 		}
 	}
+	t.reserve(f)
 	return t, problems
+}
+
+// reserved stands in the REST forms for addresses that are not those of actions.
+var reserved = new(target)
+
+// reserve keeps the addresses of the server itself, of mounted handlers and of other protocols from REST forms that have a parameter there: text
+// goes before a parameter. A REST form with the same text has been added, and stays.
+func (t *table) reserve(f *server) {
+	for path := range f.ownPages {
+		t.reservePath(http.MethodGet, path)
+	}
+	if len(f.settings.events) > 0 {
+		t.reservePath(http.MethodGet, eventsPath)
+	}
+	for path := range t.protocols {
+		t.reservePath(http.MethodGet, path)
+		t.reservePath(http.MethodPost, path)
+	}
+	for _, m := range f.settings.mounts {
+		if m.prefix == "/" {
+			continue // it has what no REST form takes
+		}
+		for _, method := range t.rest.Methods() {
+			_ = t.rest.Add(method, m.prefix, reserved)
+			_ = t.rest.Add(method, m.prefix+"/{path...}", reserved)
+		}
+	}
+}
+
+// reservePath keeps one path from REST forms that have a parameter there.
+func (t *table) reservePath(method, path string) {
+	if _, _, taken := t.rest.Find(method, path, nil); taken {
+		_ = t.rest.Add(method, path, reserved)
+	}
 }
 
 // groupsOf returns the groups in which an action can be called.
@@ -213,7 +248,7 @@ func (t *table) find(method, path string, buffer []string) (to *target, params [
 			return t.calls[strings.ReplaceAll(path, "%24", "$")], buffer
 		}
 	}
-	if to, params, ok := t.rest.Find(method, path, buffer); ok {
+	if to, params, ok := t.rest.Find(method, path, buffer); ok && to != reserved {
 		return to, params
 	}
 	return nil, buffer

@@ -84,6 +84,14 @@ func (r *Router[T]) Add(name, pattern string, value T) error {
 	return nil
 }
 
+// Methods returns the methods that have patterns.
+func (r *Router[T]) Methods() (names []string) {
+	for i := range r.methods {
+		names = append(names, r.methods[i].name)
+	}
+	return names
+}
+
 func conflict(method, pattern, other string) error {
 	if pattern == other {
 		return fmt.Errorf("there is a route %s %s already; remove one", method, pattern)
