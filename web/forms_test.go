@@ -79,3 +79,21 @@ func TestFormsAreInputsWhereFieldsSaySo(t *testing.T) {
 		t.Errorf("a form of another site's page: %d %s", got.status, got.body)
 	}
 }
+
+// The list that such a call's input was in, part of its connection's buffer, was used for other requests: they were answered with
+// "the body must be a JSON object", or got each other's inputs.
+func TestJSONForARouteOfFormsLeavesOtherRequestsAlone(t *testing.T) {
+	s := formService()
+	sabir.Handle(s, "plain", func(_ context.Context, in upload) (string, error) { return in.From, nil }, sabir.Route("POST", "/plain"))
+	base := "http://" + start(t, sabir.Serve(s), sabir.HTTP(":0")).HTTPAddr()
+	for range 100 {
+		for _, test := range []struct{ path, body, want string }{
+			{"/plain", `{"from":"Ada"}`, `"Ada"`},
+			{"/hooks/7", `{"from":"Grace","tags":["x"]}`, `{"id":7,"from":"Grace","amounts":[],"picture":"","tags":["x"]}`},
+		} {
+			if got := ask(t, "POST", base+test.path, test.body); got.status != 200 || got.body != test.want {
+				t.Fatalf("%s: %d %s, want %s", test.path, got.status, got.body, test.want)
+			}
+		}
+	}
+}

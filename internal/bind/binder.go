@@ -98,8 +98,8 @@ func key(name string) string {
 }
 
 // Append makes the input of x.Params, x.Query, x.Header and x.Body, and appends it to dst. It allocates nothing where dst
-// has space and nothing is wrong. Where the body is all there is, it returns x.Body itself, also an empty one, and dst is not
-// used. Otherwise the body's members stand behind the others; whether they are JSON is for the decoder to check.
+// has space and nothing is wrong. Where the body is all there is, it is appended as it is, also an empty one. Otherwise the body's members
+// stand behind the others; whether they are JSON is for the decoder to check.
 //
 // The error is of the type [Errors], and has all that is wrong with the request; dst comes back as it was then.
 func (b *Binder) Append(dst []byte, x *exchange.Exchange) (out []byte, err error) {
@@ -112,7 +112,7 @@ func (b *Binder) Append(dst []byte, x *exchange.Exchange) (out []byte, err error
 		if wrong.list != nil {
 			return dst, wrong.err()
 		}
-		return x.Body, nil
+		return append(dst, x.Body...), nil // not the body itself: callers keep dst for another request
 	}
 	start := len(dst)
 	out = b.appendPath(dst, x.Params, &wrong)
