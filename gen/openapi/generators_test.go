@@ -58,7 +58,7 @@ func TestFilesAreBinaryAndHaveOneForm(t *testing.T) {
 }
 
 // Clients of a form with a picture took it for a text in base64, and had no way to send the file.
-func TestBytesInAFormOfPartsAreFiles(t *testing.T) {
+func TestBytesInAFormOfPartsAreFilesAndListsRepeat(t *testing.T) {
 	a := shop(t)
 	bytes := &schema.Schema{Type: schema.Types{"string", "null"}, ContentEncoding: "base64"}
 	a.Types["Message"] = &schema.Schema{Type: schema.Types{"object"}, Properties: schema.Properties{
@@ -73,6 +73,10 @@ func TestBytesInAFormOfPartsAreFiles(t *testing.T) {
 		got, err := json.Marshal(at(t, document(t, a), append(content, kind, "schema", "properties")...))
 		if err != nil || string(got) != want {
 			t.Errorf("%s has %s, want %s", kind, got, want)
+		}
+		got, err = json.Marshal(at(t, document(t, a), append(content, kind, "encoding")...)) // without it Swagger UI sends one text with commas
+		if err != nil || string(got) != `{"pages":{"explode":true,"style":"form"}}` {
+			t.Errorf("%s has the encoding %s", kind, got)
 		}
 	}
 }

@@ -170,17 +170,21 @@ func (d *document) body(f form) any {
 	}
 	content.add("application/json", d.media(f, f.body))
 	if len(f.fields) > 0 {
-		content.add("application/x-www-form-urlencoded", object{{"schema", d.formSchema(f, d.schema)}})
-		content.add("multipart/form-data", object{{"schema", d.formSchema(f, d.part)}})
+		content.add("application/x-www-form-urlencoded", d.formMedia(f, d.schema))
+		content.add("multipart/form-data", d.formMedia(f, d.part))
 	}
 	return object{{"content", content}, {"required", needed(d.api, f.body)}}
 }
 
-// formSchema is the schema of a form; describe says how a value of a field is written in it.
-func (d *document) formSchema(f form, describe func(*schema.Schema) any) object {
-	properties, required := object{}, []string{}
+// formMedia is a form as a body; describe says how a value of a field is written in it. That lists repeat, as in the query, is the default too, but
+// Swagger UI has to be told.
+func (d *document) formMedia(f form, describe func(*schema.Schema) any) object {
+	properties, required, encoding := object{}, []string{}, object{}
 	for _, p := range f.fields {
 		properties.add(p.Name, describe(d.parameterSchema(f.Action, p)))
+		if p.List {
+			encoding.add(p.Name, object{{"style", "form"}, {"explode", true}})
+		}
 		if p.Required {
 			required = append(required, p.Name)
 		}
@@ -189,7 +193,11 @@ func (d *document) formSchema(f form, describe func(*schema.Schema) any) object 
 	if len(required) > 0 {
 		described.add("required", required)
 	}
-	return described
+	media := object{{"schema", described}}
+	if len(encoding) > 0 {
+		media.add("encoding", encoding)
+	}
+	return media
 }
 
 // part is the schema of what multipart/form-data has under one name. Bytes are files there, which clients send as they are.
