@@ -17,7 +17,7 @@ import (
 // Config says what a [Telemetry] does. With the zero Config it does nothing, and its middleware composes nothing into calls.
 type Config struct {
 	// Prometheus counts calls, events and streams, and lets Prometheus read them, with Go's runtime metrics and the process's,
-	// from [Telemetry.Handler] or [Telemetry.Serve].
+	// from [Telemetry.Handler].
 	Prometheus bool
 
 	// Metrics counts calls, events and streams for [Telemetry.Stats] and [Telemetry.Producer]. Prometheus and MetricExporters
