@@ -367,6 +367,8 @@ function follow(client, action, options, place, events = false) {
             placed.headers["Last-Event-ID"] = last;
         const response = await exchange(client, action, progress.failures, placed, options, limit);
         limit.untime();
+        if (!response.body) // as of React Native's fetch; to open the stream again would not help
+            throw new ApiError(action.name, "BadOutput", `${action.name}: this fetch does not give an answer in pieces; give createClient one that does, as fetch`, { code: "Internal", status: 200 });
         for await (const one of serverEvents(response)) {
             const event = one;
             if (event.id)

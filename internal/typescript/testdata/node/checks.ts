@@ -89,6 +89,19 @@ const checks: Record<string, (b: Bench) => Promise<void>> = {
     same((await api.users.get({ id: 7n, fields: [] }).orThrow()).extra?.["method"], "POST");
   },
 
+  "a stream over a fetch without bodies is an error at once, which names it": async ({ client }) => {
+    let asked = 0;
+    const whole = async (...request: Parameters<typeof fetch>) => {
+      asked++;
+      const answer = await fetch(...request);
+      await answer.body?.cancel();
+      return new Proxy(answer, { get: (of, name) => (name === "body" ? undefined : Reflect.get(of, name)) }); // as React Native's
+    };
+    const failed = await all(client({ fetch: whole }).log.tail({ file: "a" }, { reconnect: 3 })).then(() => undefined, (e: unknown) => e);
+    same(failed instanceof ApiError && failed.message, "log.tail: this fetch does not give an answer in pieces; give createClient one that does, as fetch");
+    same(asked, 1);
+  },
+
   "errors are typed, and told apart by type or name": async ({ api }) => {
     const got = await api.users.get({ id: 404n });
     if (got.ok) throw new Error("there is a user 404");
