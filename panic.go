@@ -2,6 +2,7 @@ package sabir
 
 import (
 	"context"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	stdlog "log"
@@ -9,6 +10,7 @@ import (
 	"runtime/debug"
 
 	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -87,6 +89,17 @@ func badInput(n *Node, what string, err error) *Error {
 		e.Data = place
 	}
 	return e
+}
+
+// badSent is badInput of a value that goes to another node. JSON that came from outside is described as the node would that has the action.
+func badSent(n *Node, what string, value any, err error) *Error {
+	if text, ok := value.(*stdjson.RawMessage); ok {
+		var read any
+		if unread := json.Decode(*text, &read); unread != nil {
+			err = unread
+		}
+	}
+	return badInput(n, what, err)
 }
 
 // badOutput is the error of an answer, from the node where, that cannot be given to its caller: why stands between the two.

@@ -154,9 +154,12 @@ func (e *linkStream[R, S]) send(value S) (err error) {
 		buf = wire.Buffer(e.usual)
 	}
 	buf, err = e.sends.append(buf[:0], e.schemaNumber, &e.sendValue)
+	if err != nil {
+		err = badSent(e.node, e.what+e.name, &e.sendValue, err)
+	}
 	e.sendValue = none
 	if err != nil {
-		return badInput(e.node, e.what+e.name, err)
+		return err
 	}
 	err = e.stream.Send(e.ctx, buf)
 	if cap(buf) <= keepStreamBuffer {

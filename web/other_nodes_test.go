@@ -105,3 +105,18 @@ func TestTheAddressWithoutAVersionIsThatOfWhatAnswersTheName(t *testing.T) {
 		t.Errorf("when it is gone: %s", got.body)
 	}
 }
+
+// A gateway said that it "cannot encode Go type json.RawMessage", and not where.
+func TestABodyThatIsNoJSONIsDescribedAlikeOnAnyNode(t *testing.T) {
+	for where, base := range nodesWithRules(t) {
+		for about, test := range map[string]struct{ method, path, body, want string }{
+			"an end too early":                {"POST", "/orders", `{"id":7,"count":`, "at /count: the text ends in the middle of a value (offset 16)"},
+			"a name twice":                    {"POST", "/orders", `{"count":1,"count":2}`, "at /count: the object has this name twice (offset 11)"},
+			"a field of the path in the body": {"PUT", "/orders/7", `{"id":8}`, "id comes from the path, so it must not be in the body"},
+		} {
+			if p := ask(t, test.method, base+test.path, test.body).problem(t); p.Status != 400 || p.Name != "BadInput" || !strings.Contains(p.Detail, test.want) {
+				t.Errorf("%s, %s: %d %s %s, want %s", where, about, p.Status, p.Name, p.Detail, test.want)
+			}
+		}
+	}
+}
