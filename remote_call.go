@@ -174,7 +174,7 @@ func (c *remoteCaller) callOverLink(ctx context.Context, p *mesh.Peer, f *remote
 	}
 	data, err := lc.in.append(call.Buf(), lc.schemaNumber, f.in)
 	if err != nil {
-		return badSent(c.target.op.node, "the input of "+c.target.action.Name, &f.in, err)
+		return badSent(c.target.op.node, "the input of "+c.target.action.Name, f.in, err)
 	}
 	err = call.Do(ctx, data)
 	if takes != nil {
