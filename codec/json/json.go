@@ -70,6 +70,7 @@ func newCodec(options ...Option) *jsonCodec {
 		jsonv1.FormatDurationAsNano(true),
 		jsonv1.OmitEmptyWithLegacySemantics(true),
 		jsonv1.StringifyWithLegacySemantics(true),
+		jsonv2.WithUnmarshalers(bigNumbers),
 	)
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 type address struct {
@@ -356,5 +358,24 @@ func TestNothingDecodedRefersToTheInput(t *testing.T) {
 	want := `{"S":"abcdef","A":["ghijkl"],"M":{"key":"value"},"B":"AAAA","Raw":[1,2,3]}`
 	if again, err := json.Append(nil, got); err != nil || string(again) != want {
 		t.Errorf("after the input was overwritten: %s, %v", again, err)
+	}
+}
+
+// Reading a million digits takes math/big some seconds.
+func TestNumbersOfMathBigHaveALimit(t *testing.T) {
+	digits := strings.Repeat("7", layout.MaxDigits)
+	for text, v := range map[string]any{digits: new(big.Int), `"` + digits[2:] + `"`: new(big.Float), `"1/` + digits[4:] + `"`: new(big.Rat)} {
+		if err := json.Decode([]byte(text), v); err != nil {
+			t.Errorf("%T: %v", v, err)
+		}
+		longer := strings.Replace(text, "7", "777", 1)
+		if err := json.Decode([]byte(longer), v); err == nil || !strings.Contains(err.Error(), "at most 10000 are read") {
+			t.Errorf("%T of %d characters: %v", v, len(longer), err)
+		}
+	}
+	for text, v := range map[string]any{"1.5": new(big.Float), "1": new(big.Rat), `"5"`: new(big.Int)} { // as encoding/json has them
+		if err := json.Decode([]byte(text), v); err == nil {
+			t.Errorf("%s was read into a %T", text, v)
+		}
 	}
 }

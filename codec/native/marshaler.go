@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // marshaler encodes a type by its own methods.
@@ -48,7 +49,12 @@ func marshalerOf(t reflect.Type) (*marshaler, valueKind) {
 			b, err := v.(encoding.TextMarshaler).MarshalText()
 			return append(dst, b...), err
 		}
-		m.decode = func(v any, data []byte) error { return v.(encoding.TextUnmarshaler).UnmarshalText(data) }
+		m.decode = func(v any, data []byte) error {
+			if err := layout.CheckDigits(t, data); err != nil {
+				return err
+			}
+			return v.(encoding.TextUnmarshaler).UnmarshalText(data)
+		}
 		return m, textKind
 	}
 	return nil, 0

@@ -41,7 +41,12 @@ func marshalerOf(t reflect.Type) (*marshaler, Kind) {
 				b, err := v.(encoding.TextMarshaler).MarshalText()
 				return append(dst, b...), err
 			},
-			decode: func(v any, data []byte) error { return v.(encoding.TextUnmarshaler).UnmarshalText(data) },
+			decode: func(v any, data []byte) error {
+				if err := CheckDigits(t, data); err != nil {
+					return err
+				}
+				return v.(encoding.TextUnmarshaler).UnmarshalText(data)
+			},
 		}, Text
 	}
 	return nil, 0
