@@ -176,6 +176,7 @@ func (n *Node) stopAll(ctx context.Context) error {
 	for _, s := range slices.Backward(slices.Clone(n.running)) {
 		errs = append(errs, n.stopService(ctx, s))
 	}
+	n.end()
 	errs = append(errs, n.stopExtensions(ctx))
 	if m != nil { // last, because stop hooks may make calls to other nodes
 		errs = append(errs, n.clustered.leave(m, ctx))

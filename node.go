@@ -92,6 +92,8 @@ type Node struct {
 
 	dependencies dependencies
 
+	ended       context.Context // until the services have stopped: streams within the process end then
+	end         context.CancelFunc
 	oneWay      chan struct{} // holds a value for each call by Send that is under way
 	oneWayOver  chan struct{} // has one when the last of them has ended while the node stops
 	workers     workers
@@ -165,6 +167,7 @@ func NewNode(options ...NodeOption) *Node {
 		oneWayOver:    make(chan struct{}, 1),
 		lifecycle:     newLifecycleLock(),
 	}
+	n.ended, n.end = context.WithCancel(context.Background())
 	n.table.Store(&routingTable{})
 	n.events = newEventTable(n)
 	for _, o := range options {

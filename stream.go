@@ -212,9 +212,11 @@ func (h *streamHandler[In, Out]) openStream(ctx context.Context) (*Stream[Out, I
 	r := &openedStream[In, Out]{stream: &Stream[In, Out]{ctx: c, recv: p.handlerRecv, send: p.handlerSend, closeSend: func() {}, end: func() {}}}
 	r.action, r.typed = h.action, r
 	run := func(context.Context) error { return r.attempt(c, h.chain) }
+	forget := context.AfterFunc(h.op.node.ended, cancel)
 	go isolateGoroutine(h.action.Name, c, run, func(err error) {
 		defer p.up.window.Close()
 		defer cancel()
+		defer forget()
 		defer close(p.ended)
 		if h.gate != nil {
 			defer h.gate.leave()

@@ -21,8 +21,12 @@ type pipe[In, Out any] struct {
 
 // gone is the error of an end whose context has ended.
 func (p *pipe[In, Out]) gone() error {
-	if p.slow.Load() {
-		return p.handler.op.node.streamTooSlow(p.handler.action.Name)
+	n := p.handler.op.node
+	switch {
+	case p.slow.Load():
+		return n.streamTooSlow(p.handler.action.Name)
+	case n.ended.Err() != nil:
+		return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Message: "the stream of " + p.handler.action.Name + " ended: node " + n.id + " has stopped"}
 	}
 	return p.handler.op.contextError(p.ctx.Err())
 }

@@ -301,3 +301,31 @@ func TestStreamsPassTheirOwnMiddlewares(t *testing.T) {
 		t.Fatalf("passed %v", passed)
 	}
 }
+
+func TestAStreamWithinTheProcessEndsWhenItsNodeHasStopped(t *testing.T) {
+	ended := make(chan error, 1)
+	s := sabir.NewService("clock")
+	sabir.HandleStream(s, "ticks", func(ctx context.Context, _ *sabir.Stream[sabir.Empty, int]) error {
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return nil
+	})
+	node := sabir.NewNode(sabir.Serve(s))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := sabir.OpenStream[sabir.Empty, int](t.Context(), node, "clock.ticks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	if err := node.Stop(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); !errors.Is(err, sabir.ErrServiceUnavailable) && err != io.EOF {
+		t.Errorf("the caller has %v", err)
+	}
+	if err := <-ended; err == nil {
+		t.Error("the handler's context has not ended")
+	}
+}
