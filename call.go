@@ -423,14 +423,13 @@ func (b *binding[In, Out]) follow(e endpoint) {
 
 // bindingKey identifies a binding of a node: there is one for each name and pair of types that the program still uses.
 type bindingKey struct {
-	action string
-	types  callTypes
+	action  string
+	binding reflect.Type
 }
 
 func bindingOf[In, Out any](n *Node, action string) *binding[In, Out] {
-	key := bindingKey{action, callTypes{reflect.TypeFor[In](), reflect.TypeFor[Out]()}}
-	return n.bind(key, func() (*boundName, follower) {
-		b := &binding[In, Out]{}
+	return n.bind(bindingKey{action, reflect.TypeFor[binding[In, Out]]()}, func() (*boundName, follower) {
+		b := &binding[In, Out]{name: boundName{types: callTypes{reflect.TypeFor[In](), reflect.TypeFor[Out]()}}}
 		return &b.name, b
 	}).(*binding[In, Out])
 }
@@ -445,7 +444,7 @@ func (n *Node) bind(key bindingKey, newBinding func() (*boundName, follower)) fo
 		}
 	}
 	b, typed := newBinding()
-	b.node, b.action, b.types, b.typed = n, key.action, key.types, typed
+	b.node, b.action, b.typed = n, key.action, typed
 	b.follow(n.table.Load().find(key.action))
 	if n.bindings[key] == nil {
 		n.boundServices[serviceOf(key.action)]++

@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/native"
-	"github.com/sabir-go/sabir/sabirtest"
+	"github.com/sabir-go/sabir/internal/bubbletest"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
@@ -194,8 +194,11 @@ func (p *price) UnmarshalJSON(text []byte) error { return json.Decode(text, &p.c
 func TestAValueThatOnlyItsMarshalJSONSeesReachesAnotherNode(t *testing.T) {
 	s := sabir.NewService("till")
 	sabir.Handle(s, "double", func(_ context.Context, in price) (price, error) { return price{2 * in.cents}, nil })
-	nodes := sabirtest.Cluster(t, []sabir.NodeOption{sabir.Serve(s)}, nil)
-	if got, err := sabir.Call[price](t.Context(), nodes[1], "till.double", price{21}); err != nil || got.cents != 42 {
-		t.Error(got, err)
-	}
+	bubbletest.Run(t, func(t *testing.T) {
+		address := sabir.Join("mem://" + t.Name())
+		nodes := joined(t, nil, []sabir.NodeOption{address, sabir.Serve(s)}, []sabir.NodeOption{address})
+		if got, err := sabir.Call[price](t.Context(), nodes[1], "till.double", price{21}); err != nil || got.cents != 42 {
+			t.Error(got, err)
+		}
+	})
 }

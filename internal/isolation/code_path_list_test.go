@@ -232,6 +232,8 @@ var codePaths = map[string]codePath{
 	"sabir.Request.DecodeOutput":                     {entryPoints: []string{"answer of a call through a client", "answer kept in a cache"}},
 	"internal/mesh.Info.encode":                      {fixed: "what nodes tell each other of themselves: Sabir's own types"},
 	"sabir.remoteCaller.callOverLink":                {entryPoints: over(inputs, answers, events)},
+	"sabir.badSent":                                  {fixed: "JSON that is read into any: maps, lists and texts, which have no methods"},
+	"web.unreadable":                                 {fixed: "an empty object, into types without methods that read JSON"},
 	"sabir.checkRules":                               {entryPoints: append(over(inputs, streamsTo), "local call", "local JSON call", "JSON call from outside")},
 	"sabir.localEvent.checkRules":                    {entryPoints: append(over(events), "local event with another type")},
 	"sabir.EventReceiver.Receive":                    {entryPoints: []string{"message of a channel"}},
