@@ -181,7 +181,7 @@ func TestStreamsOfGoMicroAreOpenedByName(t *testing.T) {
 			t.Errorf("after the total: %v", err)
 		}
 		// go-micro's HTTP server overwrites values that it has not sent yet, so they come slowly here.
-		in := labIn{A: 20, B: 10, MS: 20}
+		in := labIn{A: 5, B: 10, MS: 200}
 		if grpc {
 			in = labIn{A: 1000, B: 10_000}
 		}

@@ -172,10 +172,10 @@ func TestAPlanThatCannotRunIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	for word, plan := range map[string]Plan{
-		"concurrency": {Duration: 1},
-		"duration":    {Concurrency: 1},
-		"warm-up":     {Concurrency: 1, Duration: 1, Warmup: -1},
-		"rate":        {Concurrency: 1, Duration: 1, Rate: -1},
+		"callers":  {Duration: 1},
+		"duration": {Concurrency: 1},
+		"warm-up":  {Concurrency: 1, Duration: 1, Warmup: -1},
+		"rate":     {Concurrency: 1, Duration: 1, Rate: -1},
 	} {
 		if err := plan.Check(); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%+v: error %v, want one about the %s", plan, err, word)
