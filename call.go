@@ -379,8 +379,8 @@ func (b *binding[In, Out]) callGeneral(ctx context.Context, in In, options []Cal
 	return callConverted[Out](ctx, e, err, in, o)
 }
 
-// find is the endpoint for a call with options, or who calls it on other nodes, and the way.
-func (b *boundName) find(o *callOptions, by *contract) (c *remoteCaller, through way, e endpoint, err error) {
+// find is the endpoint for a call with options, or who calls it on other nodes, and through what.
+func (b *boundName) find(o *callOptions, by *contract) (c *remoteCaller, through remoteChain, e endpoint, err error) {
 	if c = b.remote.Load(); c == nil || !o.anyNode() {
 		if p := b.endpoint.Load(); p != nil {
 			e = *p

@@ -73,11 +73,11 @@ func (c *contract) callAny(ctx context.Context, n *Node, in, out any, o callOpti
 	if !remote {
 		return e.(local).callAny(ctx, in, out, o)
 	}
-	way, err := c.through(a)
+	chain, err := c.through(a)
 	if err != nil {
 		return err
 	}
-	return a.callAny(ctx, in, out, o, way)
+	return a.callAny(ctx, in, out, o, chain)
 }
 
 // agree takes over the name and the options of a contract, which those of Handle may replace, and reports whether it has a name.

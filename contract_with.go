@@ -26,18 +26,18 @@ func (c *contract) with(policies []Wrapper) contract {
 	return contract{name: c.name, options: c.options, policies: append(slices.Clip(c.policies), middlewaresOf(policies)...)}
 }
 
-// way is the way of calls to other nodes, through middlewares; wrapped is whether there are any.
-type way struct {
-	chain   Handler
-	wrapped bool
+// remoteChain holds the middlewares of calls to other nodes, around what sends them.
+type remoteChain struct {
+	run     Handler
+	wrapped bool  // there are middlewares
 	err     error // of the policies of a contract
 }
 
-// through is the way of an action's calls, with the policies around it that the contract has; c may be nil. Policies are composed once for each
+// through returns the chain of an action, inside the policies of the contract; c may be nil. Policies are composed once for each
 // action of each node. The action keeps them for as long as the contract is in use, so that programs which make contracts as they go do not fill it.
-func (c *contract) through(a *remoteAction) (way, error) {
+func (c *contract) through(a *remoteAction) (remoteChain, error) {
 	if c == nil || len(c.policies) == 0 {
-		return a.way, nil
+		return a.chain, nil
 	}
 	key := weak.Make(c)
 	known, loaded := a.guarded.Load(key)
@@ -51,21 +51,21 @@ func (c *contract) through(a *remoteAction) (way, error) {
 			}, key)
 		}
 	}
-	w := known.(*way)
-	return *w, w.err
+	chain := known.(*remoteChain)
+	return *chain, chain.err
 }
 
-func (a *remoteAction) guardedBy(policies []Middleware) *way {
+func (a *remoteAction) guardedBy(policies []Middleware) *remoteChain {
 	for _, m := range policies {
 		if m.Remote == nil {
-			return &way{err: Errorf(CodeInvalidArgument, nameBadOption, "the contract of %s: the middleware %q wraps no calls to other nodes: it has no Remote", a.action.Name, m.Name)}
+			return &remoteChain{err: Errorf(CodeInvalidArgument, nameBadOption, "the contract of %s: the middleware %q wraps no calls to other nodes: it has no Remote", a.action.Name, m.Name)}
 		}
 	}
 	action := *a.action // its own, for what the policies refuse concerns calls through this contract alone
 	action.refused = nil
-	chain, _ := composeCall(&action, a.way.chain, policies, remoteLayer)
+	run, _ := composeCall(&action, a.chain.run, policies, remoteLayer)
 	if err := action.refusal(); err != nil {
-		return &way{err: Errorf(CodeInvalidArgument, nameBadOption, "the contract of %s: %w", action.Name, err)}
+		return &remoteChain{err: Errorf(CodeInvalidArgument, nameBadOption, "the contract of %s: %w", action.Name, err)}
 	}
-	return &way{chain: chain, wrapped: true}
+	return &remoteChain{run: run, wrapped: true}
 }

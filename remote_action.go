@@ -26,7 +26,7 @@ type remoteAction struct {
 	lost       atomic.Pointer[loss]          // when the last of them was lost; nil for never
 	preferred  bool                          // names without a version reach its service's
 	balancer   membership.Balancer
-	way        way
+	chain      remoteChain
 	kind       wire.RouteKind
 	group      string   // of an event that one group is to get; "" for all, and for an action
 	watches    bool     // of an event that emitters do not wait for
@@ -34,7 +34,7 @@ type remoteAction struct {
 	routes     string   // REST forms, as announced by the nodes that offer it
 	visibility string   // likewise
 	callers    sync.Map // callTypes to the *remoteCaller for them
-	guarded    sync.Map // weak pointer to a contract to its *way; see Contract.With
+	guarded    sync.Map // weak pointer to a contract to its *remoteChain; see Contract.With
 }
 
 // maxRemoteNames bounds the names that a node remembers besides those in its table.
@@ -60,9 +60,9 @@ func (n *Node) remoteByName(name string, o *callOptions) (endpoint, error) {
 func (n *Node) newRemoteAction(action *Action) *remoteAction {
 	a := &remoteAction{action: action, op: newOperation(n, action.Service, action.Name), balancer: n.balancerFor(action.Name), kind: wire.CallRoute}
 	action.node, action.signal, action.endpoint, action.budget = n, n.signal, a, budget.New()
-	a.way.chain, a.way.wrapped = n.composeToward(action, a.send)
+	a.chain.run, a.chain.wrapped = n.composeToward(action, a.send)
 	if err := action.refusal(); err != nil {
-		a.way = way{chain: func(context.Context, *Request) error { return err }, wrapped: true}
+		a.chain = remoteChain{run: func(context.Context, *Request) error { return err }, wrapped: true}
 	}
 	return a
 }
@@ -101,11 +101,11 @@ func (a *remoteAction) nodes() (list []string) {
 
 // callRemote calls an action that is not, or not only, on this node.
 func callRemote[Out, In any](ctx context.Context, a *remoteAction, in In, o callOptions) (Out, error) {
-	return callThrough[Out](ctx, remoteCallerOf[In, Out](a), in, o, a.way)
+	return callThrough[Out](ctx, remoteCallerOf[In, Out](a), in, o, a.chain)
 }
 
-// callThrough makes the call on its way. It is all of a call to another node that is compiled for each pair of types.
-func callThrough[Out, In any](ctx context.Context, c *remoteCaller, in In, o callOptions, by way) (out Out, err error) {
+// callThrough makes the call through middlewares. It is all of a call to another node that is compiled for each pair of types.
+func callThrough[Out, In any](ctx context.Context, c *remoteCaller, in In, o callOptions, through remoteChain) (out Out, err error) {
 	own, failed := c.target.op.enter(ctx)
 	if failed != nil {
 		return out, failed
@@ -113,7 +113,7 @@ func callThrough[Out, In any](ctx context.Context, c *remoteCaller, in In, o cal
 	f := c.takeRequest()
 	input, output := f.in.(*In), f.out.(*Out)
 	f.options, *input = o, in
-	if err = c.call(own, f, by); err == nil {
+	if err = c.call(own, f, through); err == nil {
 		out = *output
 	}
 	var noInput In
@@ -124,21 +124,21 @@ func callThrough[Out, In any](ctx context.Context, c *remoteCaller, in In, o cal
 }
 
 // callAny is callThrough for an input and an output that the pointers point to.
-func (a *remoteAction) callAny(ctx context.Context, in, out any, o callOptions, by way) error {
+func (a *remoteAction) callAny(ctx context.Context, in, out any, o callOptions, through remoteChain) error {
 	own, failed := a.op.enter(ctx)
 	if failed != nil {
 		return failed
 	}
-	return a.callAnyIn(own, in, out, o, by)
+	return a.callAnyIn(own, in, out, o, through)
 }
 
 // callAnyIn is callAny in a context that is the call's already.
-func (a *remoteAction) callAnyIn(ctx context.Context, in, out any, o callOptions, by way) error {
+func (a *remoteAction) callAnyIn(ctx context.Context, in, out any, o callOptions, through remoteChain) error {
 	c := a.callerOf(reflect.TypeOf(in).Elem(), reflect.TypeOf(out).Elem())
 	f := c.takeRequest()
 	f.options = o
 	copyValue(f.in, in)
-	err := c.call(ctx, f, by)
+	err := c.call(ctx, f, through)
 	if err == nil {
 		copyValue(out, f.out)
 	}
@@ -199,13 +199,13 @@ func (a *remoteAction) callerOf(in, out reflect.Type) *remoteCaller {
 }
 
 // call runs the request through the middlewares. ctx is its context.
-func (c *remoteCaller) call(ctx context.Context, f *remoteRequest, by way) error {
-	if limit := f.options.timeout; limit > 0 && (by.wrapped || c.target.remote != nil) { // a link keeps the time itself
+func (c *remoteCaller) call(ctx context.Context, f *remoteRequest, through remoteChain) error {
+	if limit := f.options.timeout; limit > 0 && (through.wrapped || c.target.remote != nil) { // a link keeps the time itself
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	if err := f.attempt(ctx, by.chain); err != nil {
+	if err := f.attempt(ctx, through.run); err != nil {
 		return c.target.op.node.located(err)
 	}
 	return nil

@@ -142,7 +142,7 @@ func (p *eventPlan) group(name string) *eventGroup {
 func (n *Node) newRemoteEvent(event, group string) *remoteAction {
 	a := &remoteAction{action: &Action{Name: event, Remote: true, node: n, budget: budget.New()}, op: newOperation(n, "", event), balancer: n.balancerFor(event),
 		kind: wire.EventRoute, group: group}
-	a.op.event, a.way.chain = true, a.send
+	a.op.event, a.chain.run = true, a.send
 	return a
 }
 
@@ -174,7 +174,7 @@ func sendEvent(ctx context.Context, to []*remoteAction, payload any) error {
 
 // sendEventTo sends an event to one node, or to one of a group.
 func sendEventTo(ctx context.Context, to *remoteAction, payload any) error {
-	err := to.callAny(ctx, payload, new(Empty), callOptions{}, to.way)
+	err := to.callAny(ctx, payload, new(Empty), callOptions{}, to.chain)
 	if err != nil && to.allLeft(err) {
 		return nil // the last of the group have just left, unknown to this node: no handler takes the event, as is permitted
 	}

@@ -87,7 +87,7 @@ func (w *wrappedRemoteAction) serveInbound(in gateway.Inbound, format codec.Code
 // send is the inner end of the chain.
 func (w *wrappedRemoteAction) send(ctx context.Context, r *Request) error {
 	j := r.typed.(*jsonRequest)
-	return w.callAnyIn(ctx, &j.in, &j.out, r.options, w.way)
+	return w.callAnyIn(ctx, &j.in, &j.out, r.options, w.remoteAction.chain)
 }
 
 // jsonRequest is a request whose input and output are JSON documents.
