@@ -53,9 +53,12 @@ func (c *compiler) compile(t reflect.Type) (*plan, error) {
 	if t == timeType {
 		return p.single(timeKind, opTime), nil
 	}
-	if m, kind := marshalerOf(t); m != nil {
+	if m, as := layout.MarshalerOf(t); m != nil {
 		p.marshaler = m
-		return p.single(kind, opMarshaler), nil
+		if as == layout.Binary {
+			return p.single(binaryKind, opMarshaler), nil
+		}
+		return p.single(textKind, opMarshaler), nil
 	}
 	if err := layout.JSONOnly(t); err != nil {
 		return nil, fmt.Errorf("native: %w", err)
@@ -140,7 +143,7 @@ func alwaysComparable(t reflect.Type) bool {
 	if t == timeType {
 		return true
 	}
-	own, _ := marshalerOf(t)
+	own, _ := layout.MarshalerOf(t)
 	switch t.Kind() {
 	case reflect.Interface:
 		return false

@@ -121,7 +121,7 @@ func appendOther(dst []byte, o *op, at unsafe.Pointer, left int) ([]byte, *codec
 	case opTime:
 		return appendTime(dst, *(*time.Time)(at)), nil
 	case opMarshaler:
-		return o.sub.marshaler.appendValue(dst, at)
+		return appendMarshaled(o.sub.marshaler, dst, at)
 	}
 	if left == 0 {
 		return dst, encodeFault(tooDeep)

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/sabir-go/sabir/internal/layout"
 )
 
 // opcode selects the kind of value that one operation reads or writes at an address.
@@ -75,7 +77,7 @@ type plan struct {
 	key, elem *plan // of maps; of pointers, slices, arrays and maps
 	length    int   // of arrays
 	fields    []field
-	marshaler *marshaler
+	marshaler *layout.Marshaler
 	maps      *mapAccess
 	slices    *sync.Pool // of slices: *sliceBuffer
 	described atomic.Pointer[Schema]

@@ -285,7 +285,7 @@ func (b *builder) fields(t reflect.Type) ([]Field, error) {
 
 // opaque reports whether an embedded struct of this type is more than its fields.
 func (r Rules) opaque(t reflect.Type) bool {
-	own, _ := marshalerOf(t)
+	own, _ := MarshalerOf(t)
 	return own != nil || t == timeType || r.Custom != nil && r.Custom(t)
 }
 

@@ -29,7 +29,7 @@ func JSONOnly(t reflect.Type) error {
 
 // hidden returns the struct in t that has a field which is not exported; nil for none.
 func hidden(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
-	if own, _ := marshalerOf(t); own != nil || t == timeType || seen[t] {
+	if own, _ := MarshalerOf(t); own != nil || t == timeType || seen[t] {
 		return nil
 	}
 	seen[t] = true

@@ -74,7 +74,7 @@ type Type struct {
 	Boxed  bool    // made by Box
 	Texts  bool    // of a Map: it lies in memory as a map[string]string does, and needs no Entries
 
-	marshaler *marshaler
+	marshaler *Marshaler
 	slices    *sync.Pool
 	rooms     *sync.Pool
 }
@@ -154,7 +154,7 @@ func (b *builder) build(t reflect.Type) (*Type, error) {
 		d.Kind = Time
 		return d, nil
 	}
-	if d.marshaler, d.Kind = marshalerOf(t); d.marshaler != nil {
+	if d.marshaler, d.Kind = MarshalerOf(t); d.marshaler != nil {
 		return d, nil
 	}
 	if err := JSONOnly(t); err != nil {
@@ -245,7 +245,7 @@ func (b *builder) mapping(d *Type, t reflect.Type) (err error) {
 
 // fixedIdentity reports whether equal keys of type t are equal in every process.
 func fixedIdentity(t reflect.Type) bool {
-	if own, _ := marshalerOf(t); own != nil || t == timeType {
+	if own, _ := MarshalerOf(t); own != nil || t == timeType {
 		return t.Comparable()
 	}
 	switch t.Kind() {

@@ -2,27 +2,29 @@ package layout
 
 import (
 	"encoding"
-	"fmt"
+	"errors"
 	"reflect"
 	"unsafe"
 )
 
-// marshaler encodes a type by its own methods.
-type marshaler struct {
+// Marshaler encodes a type by its own methods.
+type Marshaler struct {
+	typ     reflect.Type
 	marshal func(v any, dst []byte) ([]byte, error) // v is a pointer to the type
 	decode  func(v any, data []byte) error
 }
 
-// marshalerOf returns how t encodes itself, or nil. Both directions must be there; binary comes before text. A pointer
-// type has none: it is a pointer to a type that has.
-func marshalerOf(t reflect.Type) (*marshaler, Kind) {
+// MarshalerOf returns how t encodes itself, and whether as Binary or as Text; nil for a type that does not. Both directions must be there; binary
+// comes before text. A pointer type has none: it is a pointer to a type that has.
+func MarshalerOf(t reflect.Type) (*Marshaler, Kind) {
 	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface {
 		return nil, 0
 	}
 	pt := reflect.PointerTo(t)
 	switch {
 	case pt.Implements(binaryMarshaler) && pt.Implements(binaryUnmarshaler):
-		return &marshaler{
+		return &Marshaler{
+			typ: t,
 			marshal: func(v any, dst []byte) ([]byte, error) {
 				if a, ok := v.(encoding.BinaryAppender); ok {
 					return a.AppendBinary(dst)
@@ -33,7 +35,8 @@ func marshalerOf(t reflect.Type) (*marshaler, Kind) {
 			decode: func(v any, data []byte) error { return v.(encoding.BinaryUnmarshaler).UnmarshalBinary(data) },
 		}, Binary
 	case pt.Implements(textMarshaler) && pt.Implements(textUnmarshaler):
-		return &marshaler{
+		return &Marshaler{
+			typ: t,
 			marshal: func(v any, dst []byte) ([]byte, error) {
 				if a, ok := v.(encoding.TextAppender); ok {
 					return a.AppendText(dst)
@@ -52,31 +55,39 @@ func marshalerOf(t reflect.Type) (*marshaler, Kind) {
 	return nil, 0
 }
 
-// Marshal appends the result of the value's own MarshalBinary or MarshalText; t is Binary or Text. The method gets a copy, since
-// it may keep its receiver.
-func (t *Type) Marshal(dst []byte, at unsafe.Pointer) ([]byte, error) {
-	own := reflect.New(t.Go)
-	own.Elem().Set(reflect.NewAt(t.Go, at).Elem())
-	out, err := t.marshaler.marshal(own.Interface(), dst)
-	if err != nil {
-		return dst, refuse(t.Go.String()+" cannot be encoded: ", err)
+// Append appends the result of the method of the value at at. The method gets a copy, since it may keep its receiver, and the value may be on
+// a stack.
+func (m *Marshaler) Append(dst []byte, at unsafe.Pointer) ([]byte, error) {
+	own := reflect.New(m.typ)
+	own.Elem().Set(reflect.NewAt(m.typ, at).Elem())
+	out, err := m.marshal(own.Interface(), dst)
+	if err == nil && len(out) < len(dst) {
+		err = errors.New("it removed bytes that were not its own")
 	}
-	if len(out) < len(dst) {
-		return dst, fmt.Errorf("%s removed bytes that were not its own", t.Go)
+	if err != nil {
+		return dst, refuse(m.typ.String()+" cannot be encoded: ", err)
 	}
 	return out, nil
 }
 
-// Unmarshal gives data to the own method of a new value of type t, which is Binary or Text, and puts the value at at. The
-// method must copy what it keeps, as encoding.BinaryUnmarshaler requires.
-func (t *Type) Unmarshal(at unsafe.Pointer, data []byte) error {
-	own := reflect.New(t.Go)
-	if err := t.marshaler.decode(own.Interface(), data); err != nil {
-		return refuse(t.Go.String()+" cannot be decoded: ", err)
+// Decode gives data to the method of a new value, and puts the value at at. The method must copy what it keeps, as
+// encoding.BinaryUnmarshaler requires.
+func (m *Marshaler) Decode(at unsafe.Pointer, data []byte) error {
+	own := reflect.New(m.typ)
+	if err := m.decode(own.Interface(), data); err != nil {
+		return refuse(m.typ.String()+" cannot be decoded: ", err)
 	}
-	reflect.NewAt(t.Go, at).Elem().Set(own.Elem())
+	reflect.NewAt(m.typ, at).Elem().Set(own.Elem())
 	return nil
 }
+
+// Marshal appends the result of the value's own MarshalBinary or MarshalText; t is Binary or Text.
+func (t *Type) Marshal(dst []byte, at unsafe.Pointer) ([]byte, error) {
+	return t.marshaler.Append(dst, at)
+}
+
+// Unmarshal gives data to the own method of a new value of type t, which is Binary or Text, and puts the value at at.
+func (t *Type) Unmarshal(at unsafe.Pointer, data []byte) error { return t.marshaler.Decode(at, data) }
 
 // refusal is an error of a value's method.
 type refusal struct {
