@@ -116,6 +116,23 @@ func TestAnAliasReadsWhatTheWriterCallsOtherwise(t *testing.T) {
 	reads(t, writer{1, 2}, taken{0, 1}) // a name goes before an alias
 }
 
+func TestAFieldIsRenamedInTwoDeploymentsThatReadEachOther(t *testing.T) {
+	type before struct{ Name, Town string }
+	type first struct {
+		Name string `sabir:"Name,alias=FullName"`
+		Town string
+	}
+	type second struct {
+		FullName string `sabir:"FullName,alias=Name"`
+		Town     string
+	}
+	reads(t, before{"Ada", "London"}, first{"Ada", "London"})
+	reads(t, first{"Ada", "London"}, before{"Ada", "London"})
+	reads(t, first{"Ada", "London"}, second{"Ada", "London"})
+	reads(t, second{"Ada", "London"}, first{"Ada", "London"})
+	reads(t, second{"Ada", "London"}, before{"", "London"}) // why it takes two
+}
+
 func TestNumbersBecomeWider(t *testing.T) {
 	type writer struct {
 		A, B, C int8
