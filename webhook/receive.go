@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sabir-go/sabir"
@@ -36,11 +37,11 @@ type Receiver struct {
 
 // Receive takes CloudEvents at a path, with POST, in the structured or binary form or as a batch. A payload of Standard Webhooks, an object
 // with "type", "timestamp" and "data", is taken where it is signed. It answers 204 when every event was taken. An event that comes again, by its source
-// and id, is answered so too and left out, while it is among the 10,000 that the node remembers. web.BodyLimit bounds a request;
-// a batch has at most 1,000 events.
+// and id, is answered so too and left out, while it is among the 10,000 that the node remembers; one that comes while the first is taken waits
+// for that. web.BodyLimit bounds a request; a batch has at most 1,000 events.
 func Receive(path string, r Receiver) gateway.HTTPOption {
 	return web.Mounted(path, func(site web.Site) (http.Handler, error) {
-		h := &receiver{Receiver: r, site: site, seen: recent.New[string, bool](10_000)}
+		h := &receiver{Receiver: r, site: site, seen: recent.New[string, bool](10_000), taking: make(map[string]chan struct{})}
 		for _, secret := range r.Secrets {
 			key, err := keyOf(secret)
 			if err != nil {
@@ -66,6 +67,9 @@ type receiver struct {
 	keys [][]byte
 
 	seen *recent.Cache[string, bool]
+
+	lock   sync.Mutex
+	taking map[string]chan struct{} // the events that are taken now; closed when that has ended
 }
 
 // Public reports whether senders authenticate by their signatures.
@@ -147,17 +151,55 @@ func (h *receiver) read(header http.Header, body []byte) ([]Event, error) {
 	return []Event{e}, e.check()
 }
 
-// take takes one event, unless it was taken before.
+// take takes one event, unless it was taken before. One that comes again while it is taken waits for that: a sender that has waited for too long for
+// its answer sends the event once more, and the first attempt goes on.
 func (h *receiver) take(ctx context.Context, e *Event) error {
 	key := strconv.Itoa(len(e.Source)) + e.Source + e.ID
-	if _, known := h.seen.Get(key); known {
-		return nil
+	for {
+		ended, known := h.begin(key)
+		if known {
+			return nil
+		}
+		if ended == nil {
+			break
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	if err := h.handle(ctx, e); err != nil { // of two requests at once with one event, both may come to here
+	taken := false
+	defer func() { h.end(key, taken) }() // also where Take panics
+	if err := h.handle(ctx, e); err != nil {
 		return err
 	}
-	h.seen.Add(key, true)
+	taken = true
 	return nil
+}
+
+// begin marks an event as one that is taken. Where it is already, the channel is closed when that has ended; known says that it was taken before.
+func (h *receiver) begin(key string) (ended <-chan struct{}, known bool) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	if _, known := h.seen.Get(key); known {
+		return nil, true
+	}
+	if ended, busy := h.taking[key]; busy {
+		return ended, false
+	}
+	h.taking[key] = make(chan struct{})
+	return nil, false
+}
+
+func (h *receiver) end(key string, taken bool) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	if taken {
+		h.seen.Add(key, true)
+	}
+	close(h.taking[key])
+	delete(h.taking, key)
 }
 
 func (h *receiver) handle(ctx context.Context, e *Event) error {
