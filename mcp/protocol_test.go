@@ -169,6 +169,20 @@ func TestABatchOfAnOldSessionIsAnsweredWhole(t *testing.T) {
 	}
 }
 
+func TestABatchOfTooManyMessagesIsRefused(t *testing.T) {
+	url := startOrders(t)
+	session := initialize(t, url)
+	session[len(session)-1] = "2025-03-26"
+	for _, odd := range []string{"", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}},`} { // the SDK refuses that one alone
+		for messages, want := range map[int]int{99: 200, 101: 400} {
+			body := "[" + odd + strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/initialized"},`, messages-1) + `{"jsonrpc":"2.0","id":2,"method":"ping"}]`
+			if a := send(t, "POST", url, body, session...); a.status != want || want == 400 && !strings.Contains(a.body, "100 messages") {
+				t.Errorf("%d messages: %d %.300s", messages, a.status, a.body)
+			}
+		}
+	}
+}
+
 // The SDK for Python refuses events beyond 1 MiB, and takes JSON of any length.
 func TestALargeAnswerIsJSONInPlaceOfAnEvent(t *testing.T) {
 	url := startOrders(t)

@@ -194,6 +194,16 @@ func TestACallerWithoutTheRoleOfAToolIsToldTheScopes(t *testing.T) {
 	}
 }
 
+func TestACallerOfABatchIsToldTheScopesBesideAMessageThatCannotBeRead(t *testing.T) {
+	base := startProtected(t)
+	session := initialize(t, base+"/mcp", "X-Api-Key", bobKey)
+	session[len(session)-1] = "2025-03-26"
+	a := send(t, "POST", base+"/mcp", `[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"vault_open"}}]`, session...)
+	if a.status != 403 || !strings.HasPrefix(a.header.Get("WWW-Authenticate"), `Bearer error="insufficient_scope"`) {
+		t.Errorf("%d %q %s", a.status, a.header.Get("WWW-Authenticate"), a.body)
+	}
+}
+
 func TestAnAnonymousCallerOfAToolForRolesIsAskedForAToken(t *testing.T) {
 	_, base := start(t, []*sabir.Service{vault(), orders()}, web.Auth(auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{adaKey: {Subject: "ada"}}})), web.AllowAnonymous(),
 		mcp.At("/mcp", mcp.Tools("**"), mcp.OAuth(resourceURL, "https://login.example.com")))

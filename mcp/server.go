@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -152,6 +153,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set(requestIDHeader, id) // so that the calls for the request are found under the id of its answer
 	}
 	asked := peek(body)
+	if len(asked.messages) > maxBatch {
+		http.Error(w, "a batch has at most "+strconv.Itoa(maxBatch)+" messages", http.StatusBadRequest)
+		return
+	}
 	if s.config.oauth != nil {
 		for _, name := range asked.tools {
 			if t := s.offer.tool(name); t != nil && s.config.oauth.refuse(w, r, &t.action) {
@@ -204,6 +209,9 @@ func (s *server) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	return body, true
 }
 
+// maxBatch is the bound of batches elsewhere over HTTP. The SDK begins all calls of one at once.
+const maxBatch = 100
+
 // asked says which handler of the SDK a request needs, and which tools it calls: both must be known before the SDK reads it.
 type asked struct {
 	standsAlone bool     // it is of a revision without sessions, whatever its header says
@@ -225,14 +233,16 @@ type message struct {
 	} `json:"params"`
 }
 
-// peek reads as much of a message, or of a batch of them. What it cannot read, the SDK refuses.
+// peek reads as much of a message, or of a batch of them. What it cannot read, the SDK refuses: of one message, where the others are served.
 func peek(body []byte) (found asked) {
-	if json.Unmarshal(body, &found.messages) != nil {
-		var one message
-		_ = json.Unmarshal(body, &one) // as far as it goes
-		found.messages, found.single = []message{one}, true
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) != nil {
+		list, found.single = []json.RawMessage{body}, true
 	}
-	for _, m := range found.messages {
+	for _, text := range list {
+		var m message
+		_ = json.Unmarshal(text, &m) // as far as it goes
+		found.messages = append(found.messages, m)
 		found.standsAlone = found.standsAlone || m.Params.Meta.Version != ""
 		if m.Method == "tools/call" {
 			found.tools = append(found.tools, m.Params.Name)
