@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"github.com/sabir-go/sabir/internal/api"
 )
 
@@ -66,8 +68,8 @@ func (s *server) read(w http.ResponseWriter, r *http.Request) (*calls, *shape) {
 	}
 	var inputs map[string]json.RawMessage
 	if len(input) > 0 {
-		if err := json.Unmarshal(input, &inputs); err != nil {
-			return nil, failure(http.StatusBadRequest, "BadInput", `the input of a batch is an object with the members "0", "1" and so on`)
+		if err := jsonv2.Unmarshal(input, &inputs); err != nil { // which refuses a name that is there twice, as inputs elsewhere do
+			return nil, failure(http.StatusBadRequest, "BadInput", `the input of a batch is an object with the members "0", "1" and so on, each once`)
 		}
 	}
 	for i, path := range paths {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/schema"
 )
@@ -19,7 +21,7 @@ import (
 // superjsonOf returns the input and what describes its values, of an input in the form of superjson.
 func superjsonOf(input []byte) (value, meta json.RawMessage, ok bool) {
 	var members map[string]json.RawMessage
-	if json.Unmarshal(input, &members) != nil {
+	if jsonv2.Unmarshal(input, &members) != nil { // as a name that is there twice, which the action refuses
 		return nil, nil, false
 	}
 	value, ok = members["json"]

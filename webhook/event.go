@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"github.com/sabir-go/sabir/internal/cloudevent"
 )
 
@@ -144,8 +146,8 @@ func (e Event) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the structured form. Attributes that it does not know are extensions.
 func (e *Event) UnmarshalJSON(text []byte) error {
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(text, &members); err != nil || members == nil {
-		return errors.New("the event is no JSON object")
+	if err := jsonv2.Unmarshal(text, &members); err != nil || members == nil { // two readers could take a name that is there twice in two ways
+		return errors.New("the event is no JSON object, or has one name twice")
 	}
 	*e = Event{}
 	version := ""

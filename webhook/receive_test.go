@@ -47,6 +47,8 @@ func TestWhatIsNoEventIsRefusedWithAStatus(t *testing.T) {
 		"no JSON":                       {"POST", `{`, []string{"Content-Type", structured}, 400},
 		"no object":                     {"POST", `[]`, []string{"Content-Type", structured}, 400},
 		"null":                          {"POST", `null`, []string{"Content-Type", structured}, 400},
+		"one attribute twice":           {"POST", event(`,"type":"com.example.orders.taken"`), []string{"Content-Type", structured}, 400},
+		"one member of the data twice":  {"POST", event(`,"data":{"id":"a","id":"b"}`), []string{"Content-Type", structured}, 400},
 		"no id":                         {"POST", `{"specversion":"1.0","source":"/s","type":"com.example.orders.placed"}`, []string{"Content-Type", structured}, 400},
 		"no source":                     {"POST", `{"specversion":"1.0","id":"1","type":"com.example.orders.placed"}`, []string{"Content-Type", structured}, 400},
 		"no type":                       {"POST", `{"specversion":"1.0","id":"1","source":"/s"}`, []string{"Content-Type", structured}, 400},
