@@ -86,6 +86,10 @@ func (r *Request) NoCache() bool { return r.options.noCache }
 // NoRetry reports whether the caller asked for one attempt only.
 func (r *Request) NoRetry() bool { return r.options.noRetry }
 
+// ToNode is the node that the caller on this node named by [ToNode], as each call of [Contract.CallEach] does, for middlewares whose answers may be those of
+// another node. "" where any node will do.
+func (r *Request) ToNode() string { return r.options.node }
+
 // Node is the node that the latest attempt of a call to another node went to, for middlewares that tell nodes apart; "" before the
 // first, and where the call goes over an [Upstream] or is handled here.
 func (r *Request) Node() string {

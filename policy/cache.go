@@ -108,7 +108,7 @@ type Cached struct {
 	TTL time.Duration
 	// Keys names what an answer depends on: fields of the input by their JSON names, with dots for fields of fields
 	// ("filter.tag"), and the caller's metadata with a # ("#tenant"). Calls that agree in all of these share an answer.
-	// Default: the whole input, and no metadata.
+	// Default: the whole input, and no metadata. Calls that name a node share answers of that node only.
 	//
 	// A name means the field that the JSON codec fills under it. A service whose paths name no field, or may name two, does
 	// not start. A path may lead into an any; a call whose value there the path cannot enter, such as a list, is neither

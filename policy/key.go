@@ -61,7 +61,12 @@ type keyPlan struct {
 // write leaves the key in w.buf, unless it sets w.bad.
 func (k *keyPlan) write(w *keyWriter, ctx context.Context, r *sabir.Request) {
 	p := reflect.ValueOf(r.Input()).UnsafePointer()
-	w.buf = append(w.buf, plainKey)
+	if node := r.ToNode(); node == "" {
+		w.buf = append(w.buf, plainKey)
+	} else { // another node's answer is none to a call that names its node
+		w.buf = append(w.buf, nodeKey)
+		w.text(node)
+	}
 	k.write1(w, ctx, p)
 	for _, write := range k.more {
 		write(w, ctx, p)
@@ -72,10 +77,11 @@ func (k *keyPlan) write(w *keyWriter, ctx context.Context, r *sabir.Request) {
 	}
 }
 
-// A key begins with a byte that reports whether it is written out or, being long, its SHA-256 (FIPS 180-4).
+// A key begins with a byte that reports whether it is written out, alone or behind the node that the call names, or, being long, its SHA-256 (FIPS 180-4).
 const (
 	plainKey     = 0
 	hashedKey    = 1
+	nodeKey      = 2
 	maxKeyLength = 1024
 )
 

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -77,6 +78,39 @@ func TestCacheKeepsAnswersOfOtherNodesByTheTypesOfTheCall(t *testing.T) {
 	}
 	if sent != 4 {
 		t.Errorf("%d calls were sent, want 4", sent)
+	}
+}
+
+func TestACacheAnswersACallThatNamesItsNodeWithAnswersOfThatNode(t *testing.T) {
+	n := startNodes(t, []string{"a", "b"}, policy.Cached{})
+	if _, err := n.call(t.Context()); err != nil { // of any node: kept for calls that name none
+		t.Fatal(err)
+	}
+	for range 2 {
+		for _, id := range []string{"a", "b"} {
+			if out, err := n.call(t.Context(), sabir.ToNode(id)); out != id || err != nil {
+				t.Errorf("the call of %s was answered by %q, %v", id, out, err)
+			}
+		}
+	}
+	if runs := n.runs.Load(); runs != 3 {
+		t.Errorf("the handlers ran %d times, want once for any node and once for each that was named", runs)
+	}
+}
+
+func TestACacheOfTheNodeLeavesCallEachTheAnswersOfAllNodes(t *testing.T) {
+	n := startNodes(t, []string{"a", "b", "c"}, policy.Cached{})
+	for range 2 {
+		var got []string
+		for out, err := range sabir.NewAction[none, string]("svc.it").CallEach(t.Context(), n.caller, none{}) {
+			if err != nil {
+				t.Error(err)
+			}
+			got = append(got, out)
+		}
+		if slices.Sort(got); !slices.Equal(got, []string{"a", "b", "c"}) {
+			t.Errorf("answers of %v", got)
+		}
 	}
 }
 
