@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,14 +72,20 @@ func stop(t testing.TB, node *sabir.Node) {
 	}
 }
 
+// clusters counts the clusters of this process.
+var clusters atomic.Int64
+
 // Cluster starts a node for each list of options and joins them in this process, without a network. It returns when each node can
 // call the services of all others; each may depend on what the others offer. The nodes are called node-1, node-2 and so on; a list must not have [sabir.NodeID] or [sabir.Join].
+// Each call makes a cluster of its own, also in one test.
 func Cluster(t testing.TB, options ...[]sabir.NodeOption) []*sabir.Node {
 	t.Helper()
 	t.Cleanup(awaitProbes) // after the nodes have stopped
 	var nodes []*sabir.Node
+	// A name of its own for each cluster: that of a subtest has a slash, which an address cannot have, and a test may start several.
+	address := fmt.Sprintf("mem://sabirtest-%d", clusters.Add(1))
 	for i, list := range options {
-		own := append(slices.Clip(list), sabir.NodeID(fmt.Sprintf("node-%d", i+1)), sabir.Join("mem://"+t.Name()))
+		own := append(slices.Clip(list), sabir.NodeID(fmt.Sprintf("node-%d", i+1)), sabir.Join(address))
 		nodes = append(nodes, newNode(t, own))
 	}
 	start(t, nodes...)

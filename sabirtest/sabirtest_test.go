@@ -427,3 +427,16 @@ func TestANodeOfAClusterMayDependOnALaterOne(t *testing.T) {
 		t.Errorf("%d, %v", left, err)
 	}
 }
+
+func TestASubtestMayStartClusters(t *testing.T) {
+	t.Run("50% of two", func(t *testing.T) {
+		for range 2 {
+			var fakes sabirtest.Fakes
+			sabirtest.Fake(&fakes, userGet, ada)
+			nodes := sabirtest.Cluster(t, []sabir.NodeOption{fakes.Serve()}, nil)
+			if known := nodes[1].Nodes(); len(known) != 2 {
+				t.Errorf("%d nodes are in the cluster, want 2", len(known))
+			}
+		}
+	})
+}
