@@ -21,7 +21,8 @@ const Each = 0
 //	node := sabirtest.Start(t, sabir.Serve(orders), sabir.Use(policy.Retry{}, &faults), fakes.Serve())
 //
 // Policies before it see the faults as those of the action; those after it do not. Calls count from 1 for each fault, from when it was
-// added, those of a node to its own actions and to others alike, and with each retry. Faults may be added while calls run. The zero value has none.
+// added, those of a node to its own actions and to others alike, and with each retry. A stream counts as a call where it is handled:
+// give the faults to the node that handles it, that of the [Fakes] too. Faults may be added while calls run. The zero value has none.
 type Faults struct {
 	mu    sync.Mutex
 	rules []*fault
