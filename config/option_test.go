@@ -232,6 +232,19 @@ func TestPoliciesChangeWhileTheNodeRuns(t *testing.T) {
 	}
 }
 
+func TestPoliciesOfSeveralPatternsHaveTheOrderThatWorks(t *testing.T) {
+	text := "log: {level: error}\npolicies: {slow.*: {timeout: 1ms, max_calls: 10}, slow.wait: {breaker: true, timeout: 1h}}"
+	node := start(t, load(t, config.Config{File: write(t, "sabir.yaml", text)}), slowly())
+	for range 20 { // after as many calls the breaker decides
+		if err := call(t, node, "slow.wait"); !errors.Is(err, sabir.ErrDeadlineExceeded) {
+			t.Fatal(err)
+		}
+	}
+	if err := call(t, node, "slow.wait"); !errors.Is(err, sabir.ErrBreakerOpen) {
+		t.Errorf("%v, want the breaker of one pattern to count the calls that the timeout of the other ended", err)
+	}
+}
+
 func TestAPolicyThatAnActionCannotHaveChangesNothing(t *testing.T) {
 	s := sabir.NewService("shop")
 	sabir.Handle(s, "pay", func(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, nil }, sabir.Use(policy.Breaker{}))

@@ -116,29 +116,44 @@ func taking(byPattern map[string]Policy, action string) (in []patternPolicy) {
 	return in
 }
 
-// wrapIn wraps an action in policies, the first outermost.
+// kinds are the policies of a pattern one by one, in the order of policy.Stack.
+var kinds = []func(p Policy) policy.Stack{
+	func(p Policy) (s policy.Stack) {
+		if p.Rate > 0 {
+			s.RateLimit = &policy.RateLimit{Rate: p.Rate, Burst: int(max(1, math.Ceil(p.Rate)))}
+		}
+		return s
+	},
+	func(p Policy) (s policy.Stack) {
+		if p.Attempts > 0 {
+			s.Retry = &policy.Retry{Attempts: p.Attempts}
+		}
+		return s
+	},
+	func(p Policy) (s policy.Stack) {
+		if p.Breaker {
+			s.Breaker = &policy.Breaker{}
+		}
+		return s
+	},
+	func(p Policy) policy.Stack { return policy.Stack{Timeout: p.Timeout} },
+	func(p Policy) (s policy.Stack) {
+		if p.MaxCalls > 0 {
+			s.Bulkhead = &policy.Bulkhead{MaxCalls: p.MaxCalls}
+		}
+		return s
+	},
+}
+
+// wrapIn wraps an action in policies. Those of one kind are together, whichever patterns they are of: one after the other, a pattern's timeout could be
+// outside another pattern's breaker.
 func wrapIn(in []patternPolicy, l layer) func(*sabir.Action, sabir.Handler) sabir.Handler {
 	return func(a *sabir.Action, next sabir.Handler) sabir.Handler {
-		for _, one := range slices.Backward(in) {
-			next = l(one.stack().Middleware())(a, next)
+		for _, kind := range slices.Backward(kinds) {
+			for _, one := range slices.Backward(in) {
+				next = l(kind(one.Policy).Middleware())(a, next)
+			}
 		}
 		return next
 	}
-}
-
-func (p Policy) stack() (s policy.Stack) {
-	s.Timeout = p.Timeout
-	if p.Attempts > 0 {
-		s.Retry = &policy.Retry{Attempts: p.Attempts}
-	}
-	if p.Breaker {
-		s.Breaker = &policy.Breaker{}
-	}
-	if p.MaxCalls > 0 {
-		s.Bulkhead = &policy.Bulkhead{MaxCalls: p.MaxCalls}
-	}
-	if p.Rate > 0 {
-		s.RateLimit = &policy.RateLimit{Rate: p.Rate, Burst: int(max(1, math.Ceil(p.Rate)))}
-	}
-	return s
 }

@@ -27,8 +27,8 @@ type Settings struct {
 	HTTP  HTTP  `json:"http" doc:"The HTTP side for callers; the program imports package web for it."`
 	Admin Admin `json:"admin" doc:"The address for operators: probes, metrics and profiles."`
 	Log   Log   `json:"log" doc:"The log of the node."`
-	// Policies go around the calls of the actions that a pattern takes, in the order of policy.Stack. All patterns that take an action count,
-	// in the order of their names. They can change while the node runs.
+	// Policies go around the calls of the actions that a pattern takes, in the order of policy.Stack. All patterns that take an action count;
+	// where two set one policy, the pattern that comes first by its name is the outer one. They can change while the node runs.
 	Policies map[string]Policy `json:"policies" doc:"Policies by pattern of action names, such as users.*. They can change while the node runs." validate:"dive"`
 }
 
