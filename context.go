@@ -309,6 +309,14 @@ func (c *callContext) detached() *callContext {
 	return &callContext{Context: context.WithoutCancel(c.Context), op: c.op, parent: c.parent, level: c.level, remote: c.remote}
 }
 
+// detachedAt is detached with the values that middlewares have added to the call's context up to ctx, such as a trace.
+func (c *callContext) detachedAt(ctx context.Context) *callContext {
+	if ctx == context.Context(c) {
+		return c.detached()
+	}
+	return &callContext{Context: context.WithoutCancel(ctx), op: c.op, parent: c.parent, level: c.level, remote: c.remote}
+}
+
 // handlerError makes an *Error of what the handler returned.
 func (c *callContext) handlerError(err error) error {
 	if (err == context.DeadlineExceeded || err == context.Canceled) && err == c.Err() {

@@ -20,9 +20,9 @@ type Event struct {
 func (e *Event) Payload() any { return e.payload }
 
 // Later returns a function that hands the event on when its delivery is over, for a middleware that holds events back. The emitter's deadline and
-// cancellation do not count then. handle returns when next has; an error or a panic is logged as that of a handler.
+// cancellation do not count then; what middlewares further out put into ctx is there. handle returns when next has; an error or a panic is logged as that of a handler.
 func (e *Event) Later(ctx context.Context, next EventHandler) (handle func()) {
-	kept, c := *e, callOf(ctx).detached()
+	kept, c := *e, callOf(ctx).detachedAt(ctx)
 	return func() {
 		run := func(ctx context.Context) error { return next(ctx, &kept) }
 		done := make(chan struct{})

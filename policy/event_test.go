@@ -195,6 +195,33 @@ func TestWhatDebounceHoldsBackIsHandledWhenTheServiceStops(t *testing.T) {
 	})
 }
 
+func TestAHandlerBehindDebounceHasWhatMiddlewaresPutIntoItsContext(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		type traceKey struct{}
+		traced := sabir.Middleware{Name: "traced", Event: func(_ *sabir.Subscription, next sabir.EventHandler) sabir.EventHandler {
+			return func(ctx context.Context, e *sabir.Event) error {
+				ctx, cancel := context.WithCancel(context.WithValue(ctx, traceKey{}, "t-1"))
+				defer cancel()
+				return next(ctx, e)
+			}
+		}}
+		s := sabir.NewService("screen")
+		handled := make(chan context.Context, 1)
+		sabir.On(s, "item.changed", func(ctx context.Context, _ change) error {
+			handled <- ctx
+			return ctx.Err()
+		}, sabir.Use(policy.Debounce{Wait: time.Second}))
+		node := start(t, sabir.Serve(s), sabir.Use(traced))
+		if err := sabir.Emit(sabir.WithRequestID(t.Context(), "r-1"), node, "item.changed", change{}); err != nil {
+			t.Fatal(err)
+		}
+		ctx := <-handled
+		if ctx.Value(traceKey{}) != "t-1" || ctx.Err() != nil || sabir.InfoFromContext(ctx).RequestID != "r-1" || sabir.InfoFromContext(ctx).Event != "item.changed" {
+			t.Errorf("trace %v, %v, %+v", ctx.Value(traceKey{}), ctx.Err(), sabir.InfoFromContext(ctx))
+		}
+	})
+}
+
 func TestAnErrorOrPanicOfAHandlerBehindDebounceIsInTheLog(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		l := listen(t, policy.Debounce{Wait: time.Second, Key: byItem}, func(_ context.Context, c change) error {
