@@ -19,6 +19,8 @@ func (n *Node) route(text stdjson.RawMessage) (stdjson.RawMessage, error) {
 		d.Shares = append(d.Shares, membership.Share(s))
 	}
 	switch {
+	case len(d.Shares) > 0 && d.Route == "":
+		return nil, &Error{Code: CodeInvalidArgument, Name: nameBadInput, Node: n.id, Message: "the input of $node.route has shares and no name of what is shared out"}
 	case d.Drain != "" && !n.decisions.Load().Drained(d.Drain):
 		return nil, n.notFoundAmong("drained node", d.Drain, nil)
 	case d.Drain != "" || d.Route != "":

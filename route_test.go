@@ -226,6 +226,8 @@ func TestARouteThatCannotBeIsAnError(t *testing.T) {
 	}
 	_, err := sabir.CallJSON(t.Context(), n, "$node.route", []byte(`{"name":7}`))
 	reports(t, err, sabir.ErrBadInput, "$node.route")
+	_, err = sabir.CallJSON(t.Context(), n, "$node.route", []byte(`{"action":"users.get","shares":[{"to":"v2","percent":5}]}`))
+	reports(t, err, sabir.ErrBadInput, "no name")
 }
 
 func version(number int) []sabir.ServiceOption { return []sabir.ServiceOption{sabir.Version(number)} }
