@@ -44,10 +44,10 @@ func compile(t *testing.T, text string) independent {
 	}
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource("types.json", doc); err != nil {
+	if err := c.AddResource("mem:///types.json", doc); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	compiled, err := c.Compile("types.json")
+	compiled, err := c.Compile("mem:///types.json")
 	if err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}

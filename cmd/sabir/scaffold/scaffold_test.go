@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/mod/modfile"
+
 	"github.com/sabir-go/sabir/internal/brokers"
 )
 
@@ -115,7 +117,7 @@ func TestADevelopmentBuildFindsItsSource(t *testing.T) {
 		t.Errorf("Sabir needs Go %s, and the constant says %s", source.module.Go, goVersion)
 	}
 	text := string(source.goMod("shop"))
-	if !strings.Contains(text, "replace "+sabirModule+" => "+source.Dir+"\n") || !strings.Contains(text, " // indirect\n") {
+	if !strings.Contains(text, "replace "+sabirModule+" => "+modfile.AutoQuote(source.Dir)+"\n") || !strings.Contains(text, " // indirect\n") {
 		t.Error(text)
 	}
 }
