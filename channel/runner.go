@@ -147,7 +147,7 @@ func (r *runner) receive() {
 			failures.End()
 			continue
 		}
-		if failures.Tell(err) {
+		if failures.Due(err) {
 			r.log.Warn("channel: cannot receive; trying on", "error", err)
 		}
 		sleepWithin(r.receiving, pause/2+rand.N(pause))

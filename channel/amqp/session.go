@@ -137,13 +137,13 @@ func (s *store) reconnect() {
 		case <-s.ended.Done():
 			return
 		}
-		s.failed.Store(nil)
+		s.failed.Clear()
 		s.log.Warn("channels: connection to the broker lost", "broker", s.address.Name)
 		outage := backoff.NewOutage()
 		next, err := backoff.Until(s.ended, backoff.Reconnect, func() (*session, error) {
 			next, err := s.dialAgain()
 			if err != nil {
-				s.failed.Store(&err)
+				s.failed.Set(err)
 				if outage.Due(time.Now()) {
 					s.log.Warn("channels: cannot connect to the broker; trying again", "broker", s.address.Name, "error", err)
 				}
@@ -229,14 +229,14 @@ func (s *store) session() (*session, error) {
 	}
 	current := s.current.Load()
 	if !current.alive() {
-		failed := s.failed.Load()
+		failed := s.failed.Err()
 		switch {
 		case failed == nil:
 			return nil, fmt.Errorf("%w: no connection to %s", engine.ErrUnreachable, s.address.Name)
-		case errors.Is(*failed, engine.ErrUnreachable):
-			return nil, fmt.Errorf("no connection to %s: %w", s.address.Name, *failed)
+		case errors.Is(failed, engine.ErrUnreachable):
+			return nil, fmt.Errorf("no connection to %s: %w", s.address.Name, failed)
 		}
-		return nil, fmt.Errorf("%w: no connection to %s: %w", engine.ErrUnreachable, s.address.Name, *failed)
+		return nil, fmt.Errorf("%w: no connection to %s: %w", engine.ErrUnreachable, s.address.Name, failed)
 	}
 	return current, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/amqp"
+	"github.com/sabir-go/sabir/internal/backoff"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -42,7 +43,7 @@ type store struct {
 	end            context.CancelFunc
 	reconnectEnded chan struct{} // closed when keep has ended
 	current        atomic.Pointer[session]
-	failed         atomic.Pointer[error] // of the last attempt to connect again
+	failed         backoff.LastFailure // to connect again
 
 	mu     sync.Mutex
 	specs  map[string]engine.Spec

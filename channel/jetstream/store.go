@@ -163,8 +163,8 @@ func (s *store) Publish(ctx context.Context, name string, batch []*engine.Outgoi
 			answers[i], err = s.conn.JetStream.PublishMsgAsync(msg, jetstream.WithStallWait(natsstore.AnswerLimit), jetstream.WithRetryAttempts(0))
 		}
 		m.Err = failure(err)
-		if away := s.conn.Away(); err != nil && away != nil {
-			m.Err = fmt.Errorf("%w: %w", engine.ErrUnreachable, away)
+		if gone := s.conn.Disconnected(); err != nil && gone != nil {
+			m.Err = fmt.Errorf("%w: %w", engine.ErrUnreachable, gone)
 		}
 	}
 	lost := false
@@ -244,8 +244,8 @@ func (s *store) Check(ctx context.Context) error {
 	if full := s.conn.Full(); full != nil {
 		return fmt.Errorf("%w: %w", engine.ErrFull, full)
 	}
-	if away := s.conn.Away(); away != nil {
-		return fmt.Errorf("%w: %w", engine.ErrUnreachable, away)
+	if gone := s.conn.Disconnected(); gone != nil {
+		return fmt.Errorf("%w: %w", engine.ErrUnreachable, gone)
 	}
 	account, err := s.conn.JetStream.AccountInfo(ctx)
 	if err != nil {

@@ -6,45 +6,45 @@ import "time"
 type Outage struct{ next time.Time }
 
 const (
-	tellAfter = 2 * time.Second
-	tellEvery = time.Minute
+	logAfter = 2 * time.Second
+	logEvery = time.Minute
 )
 
 // NewOutage is an outage that begins now.
-func NewOutage() Outage { return Outage{time.Now().Add(tellAfter)} }
+func NewOutage() Outage { return Outage{time.Now().Add(logAfter)} }
 
 // Due reports whether a line is due, and counts it as written.
 func (o *Outage) Due(now time.Time) bool {
 	if now.Before(o.next) {
 		return false
 	}
-	o.next = now.Add(tellEvery)
+	o.next = now.Add(logEvery)
 	return true
 }
 
 // Reasons says which of many failures of one thing are worth a line of the log: the first, and then those with another reason than the line before, after
 // two seconds and once a minute at most. The first failure is often that a connection ended, and those behind it say why there is no other.
 type Reasons struct {
-	told   string // "" while nothing fails
+	logged string // "" while nothing fails
 	outage Outage
 }
 
-// Tell reports whether a line is due for a failure, and counts it as written.
-func (r *Reasons) Tell(err error) bool {
+// Due reports whether a line is due for a failure, and counts it as written.
+func (r *Reasons) Due(err error) bool {
 	reason := err.Error()
 	switch {
-	case r.told == "":
+	case r.logged == "":
 		r.outage = NewOutage()
-	case reason == r.told || !r.outage.Due(time.Now()):
+	case reason == r.logged || !r.outage.Due(time.Now()):
 		return false
 	}
-	r.told = reason
+	r.logged = reason
 	return true
 }
 
 // End reports whether there was a failure, which is over.
 func (r *Reasons) End() bool {
-	failed := r.told != ""
+	failed := r.logged != ""
 	*r = Reasons{}
 	return failed
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
-func TestOfManyFailuresTheFirstAndThoseWithAnotherReasonAreTold(t *testing.T) {
+func TestOfManyFailuresTheFirstAndThoseWithAnotherReasonAreLogged(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		ended, refused, password := errors.New("EOF"), errors.New("connection refused"), errors.New("wrong password")
 		var r backoff.Reasons
@@ -26,7 +26,7 @@ func TestOfManyFailuresTheFirstAndThoseWithAnotherReasonAreTold(t *testing.T) {
 				{0, password, true}, {59 * time.Second, ended, false}, {time.Second, ended, true},
 			} {
 				time.Sleep(step.after)
-				if got := r.Tell(step.err); got != step.want {
+				if got := r.Due(step.err); got != step.want {
 					t.Errorf("round %d, step %d, %v: a line is due: %v", round, i, step.err, got)
 				}
 			}

@@ -210,7 +210,7 @@ func (u *user) Subscribe(_ context.Context, subject string, deliver func([]byte)
 	return nil
 }
 
-// WhyLost is why the broker cannot be reached, while it is away.
+// WhyLost is why the broker cannot be reached, while there is no connection.
 func (u *user) WhyLost() error {
 	u.broker.mu.Lock()
 	defer u.broker.mu.Unlock()

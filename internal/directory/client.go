@@ -159,7 +159,7 @@ func Keep(ctx context.Context, log *slog.Logger, name string, session func(ctx c
 			return
 		}
 		failed++
-		if reasons.Tell(err) {
+		if reasons.Due(err) {
 			log.Warn("the directory of nodes is not reached: links stay, and nodes that come are not found meanwhile", "directory", name, "error", err)
 		}
 		if backoff.Sleep(ctx, pause.Wait(failed)) != nil {

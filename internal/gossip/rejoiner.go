@@ -311,7 +311,7 @@ func (s *rejoiner) scheduleNext(p *rejoinTarget, err error, size int, began time
 	p.due = began.Add(jitter(p.delay)) // an attempt of which some addresses took long is no reason to look the name up later
 	switch {
 	case !p.seed:
-	case !p.reached && p.failures.Tell(err):
+	case !p.reached && p.failures.Due(err):
 		s.log.Warn("a seed cannot be reached; trying again", "seed", p.member.Addr, "error", err)
 	case p.reached && p.failures.End():
 		s.log.Info("the seed is reached again", "seed", p.member.Addr)

@@ -86,11 +86,11 @@ type Connection struct {
 	folder    *disk.Folder // of an embedded server; nil for one elsewhere
 	release   func()
 
-	failed atomic.Pointer[error] // of the last attempt to connect again that found no server
+	failed backoff.LastFailure // to find a server again
 
 	mu      sync.Mutex
 	outage  backoff.Outage
-	telling *time.Timer // of an outage; nil while there is none
+	logging *time.Timer // of an outage; nil while there is none
 }
 
 // Open connects within ctx and makes sure that there is JetStream. Where [Unreachable] reports so of the error, a later
@@ -114,13 +114,13 @@ func Open(ctx context.Context, at *url.URL, config Config, options ...jetstream.
 			if config.Lost != nil {
 				config.Lost()
 			}
-			c.failed.Store(nil)
+			c.failed.Clear()
 			if err != nil {
 				log.Warn("jetstream: connection lost", "address", address.Name, "error", err)
-				c.tellOutage(log)
+				c.logOutage(log)
 			}
 		}),
-		natsgo.ReconnectErrHandler(func(_ *natsgo.Conn, err error) { c.failed.Store(&err) }),
+		natsgo.ReconnectErrHandler(func(_ *natsgo.Conn, err error) { c.failed.Set(err) }),
 		natsgo.ReconnectHandler(func(*natsgo.Conn) {
 			c.endOutage()
 			log.Info("jetstream: connection is back", "address", address.Name)
@@ -145,14 +145,14 @@ func Open(ctx context.Context, at *url.URL, config Config, options ...jetstream.
 	return nil, fmt.Errorf("%s: JetStream: %w", address.Name, err)
 }
 
-// Away is the error of what needs the connection while there is none; nil while there is one.
-func (c *Connection) Away() error {
+// Disconnected is the error of what needs the connection while there is none; nil while there is one.
+func (c *Connection) Disconnected() error {
 	if c.IsConnected() {
 		return nil
 	}
 	why := c.LastError() // of a server that answered
-	if failed := c.failed.Load(); why == nil && failed != nil {
-		why = *failed
+	if why == nil {
+		why = c.failed.Err()
 	}
 	if why == nil {
 		return fmt.Errorf("no connection to %s", c.Address.Name)
@@ -160,22 +160,22 @@ func (c *Connection) Away() error {
 	return fmt.Errorf("no connection to %s: %w", c.Address.Name, why)
 }
 
-// tellOutage logs now and then why there is no connection, until there is one or endOutage is called.
-func (c *Connection) tellOutage(log *slog.Logger) {
+// logOutage logs now and then why there is no connection, until there is one or endOutage is called.
+func (c *Connection) logOutage(log *slog.Logger) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.telling != nil {
+	if c.logging != nil {
 		return
 	}
 	c.outage = backoff.NewOutage()
-	c.telling = time.AfterFunc(time.Second, func() {
-		err := c.Away()
+	c.logging = time.AfterFunc(time.Second, func() {
+		err := c.Disconnected()
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.telling == nil {
+		if c.logging == nil {
 			return
 		}
-		c.telling.Reset(time.Second)
+		c.logging.Reset(time.Second)
 		if err != nil && c.outage.Due(time.Now()) {
 			log.Warn("jetstream: cannot connect; trying again", "error", err)
 		}
@@ -185,9 +185,9 @@ func (c *Connection) tellOutage(log *slog.Logger) {
 func (c *Connection) endOutage() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.telling != nil {
-		c.telling.Stop()
-		c.telling = nil
+	if c.logging != nil {
+		c.logging.Stop()
+		c.logging = nil
 	}
 }
 

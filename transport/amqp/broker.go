@@ -25,8 +25,8 @@ type broker struct {
 	queueOf func(subject string) (string, time.Duration) // of other programs: see ConnectNamed
 	session atomic.Pointer[session]                      // nil while there is none
 	closed  atomic.Bool
-	failed  atomic.Pointer[error] // of the last attempt to connect again
-	ctx     context.Context       // ends with Close
+	failed  backoff.LastFailure // of the last attempt to connect again
+	ctx     context.Context     // ends with Close
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
@@ -150,11 +150,11 @@ func (b *broker) run(p *session) {
 		if b.closed.Load() {
 			return
 		}
-		b.failed.Store(nil)
+		b.failed.Clear()
 		if b.events.Lost != nil {
 			b.events.Lost(b.explain(p.reason()))
 		}
-		if p, _ = backoff.Until(b.ctx, backoff.Reconnect, b.attempt); p != nil && b.events.Restored != nil {
+		if p, _ = backoff.Until(b.ctx, backoff.Reconnect, backoff.Keeping(&b.failed, b.renew)); p != nil && b.events.Restored != nil {
 			b.events.Restored()
 		}
 	}
@@ -166,22 +166,8 @@ func (b *broker) returned(subject string) {
 	}
 }
 
-// attempt is renew, and keeps why it failed.
-func (b *broker) attempt() (*session, error) {
-	renewed, err := b.renew()
-	if err != nil {
-		b.failed.Store(&err)
-	}
-	return renewed, err
-}
-
 // WhyLost is why the last attempt to connect again failed; nil where none did.
-func (b *broker) WhyLost() error {
-	if err := b.failed.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
+func (b *broker) WhyLost() error { return b.failed.Err() }
 
 // renew makes a session with the subscriptions that were confirmed.
 func (b *broker) renew() (*session, error) {

@@ -25,8 +25,8 @@ type broker struct {
 	conn     atomic.Pointer[conn] // nil while there is none
 	largest  atomic.Int64         // bytes of a payload
 	closed   atomic.Bool
-	failed   atomic.Pointer[error] // of the last attempt to connect again
-	ctx      context.Context       // ends with Close
+	failed   backoff.LastFailure // of the last attempt to connect again
+	ctx      context.Context     // ends with Close
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
 
@@ -170,32 +170,18 @@ func (b *broker) run(c *conn) {
 		if b.closed.Load() {
 			return
 		}
-		b.failed.Store(nil)
+		b.failed.Clear()
 		if b.events.Lost != nil {
 			b.events.Lost(b.explain(c.reason()))
 		}
-		if c, _ = backoff.Until(b.ctx, backoff.Reconnect, b.attempt); c != nil && b.events.Restored != nil {
+		if c, _ = backoff.Until(b.ctx, backoff.Reconnect, backoff.Keeping(&b.failed, b.renew)); c != nil && b.events.Restored != nil {
 			b.events.Restored()
 		}
 	}
 }
 
-// attempt is renew, and keeps why it failed.
-func (b *broker) attempt() (*conn, error) {
-	renewed, err := b.renew()
-	if err != nil {
-		b.failed.Store(&err)
-	}
-	return renewed, err
-}
-
 // WhyLost is why the last attempt to connect again failed; nil where none did.
-func (b *broker) WhyLost() error {
-	if err := b.failed.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
+func (b *broker) WhyLost() error { return b.failed.Err() }
 
 // renew makes a connection with the subscriptions that were confirmed.
 func (b *broker) renew() (*conn, error) {

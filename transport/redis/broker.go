@@ -51,8 +51,8 @@ type broker struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	closed  atomic.Bool
-	failed  atomic.Pointer[error] // of the last attempt to connect again
-	ended   chan struct{}         // closed by the first Close when it is done
+	failed  backoff.LastFailure // of the last attempt to connect again
+	ended   chan struct{}       // closed by the first Close when it is done
 
 	notifying sync.Mutex  // held while events run
 	unheard   chan string // to be reported; nil where nothing listens
@@ -126,13 +126,13 @@ func (b *broker) run(s *session) {
 		b.queue.setDown()
 		pump.Wait()
 		s.close()
-		b.failed.Store(nil)
+		b.failed.Clear()
 		b.notify(func() {
 			if b.events.Lost != nil {
 				b.events.Lost(err)
 			}
 		})
-		if s, _ = backoff.Until(b.ctx, backoff.Reconnect, b.attempt); s != nil {
+		if s, _ = backoff.Until(b.ctx, backoff.Reconnect, backoff.Keeping(&b.failed, b.renew)); s != nil {
 			b.queue.setUp()
 		}
 	}
@@ -160,22 +160,8 @@ func (b *broker) notify(event func()) {
 	}
 }
 
-// attempt is renew, and keeps why it failed.
-func (b *broker) attempt() (*session, error) {
-	renewed, err := b.renew()
-	if err != nil {
-		b.failed.Store(&err)
-	}
-	return renewed, err
-}
-
 // WhyLost is why the last attempt to connect again failed; nil where none did.
-func (b *broker) WhyLost() error {
-	if err := b.failed.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
+func (b *broker) WhyLost() error { return b.failed.Err() }
 
 // renew connects, with all subscriptions.
 func (b *broker) renew() (*session, error) {

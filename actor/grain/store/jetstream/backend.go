@@ -177,7 +177,7 @@ func (b *backend) subjectOf(kind, key string) string { return b.subject + kind +
 func (b *backend) Read(ctx context.Context, kind, key string) (store.Slot, error) {
 	ctx, done := b.whileLinked(ctx)
 	defer done()
-	if err := b.away(); err != nil {
+	if err := b.disconnected(); err != nil {
 		return store.Slot{}, err
 	}
 	message, err := b.stream.GetLastMsgForSubject(ctx, b.subjectOf(kind, key))
@@ -208,7 +208,7 @@ func (b *backend) Write(ctx context.Context, kind, key string, expect uint64, sl
 		message.Header.Set(operationHeader, deleted)
 		how = append(how, jetstream.WithMsgTTL(goneFor))
 	}
-	if err := b.away(); err != nil {
+	if err := b.disconnected(); err != nil {
 		return 0, err
 	}
 	full := b.conn.Exhausted() // a deletion makes room
@@ -238,7 +238,7 @@ func (b *backend) Check(ctx context.Context) error {
 	if err := b.conn.Full(); err != nil {
 		return fmt.Errorf("%w: %w", store.ErrStoreFull, err)
 	}
-	if err := b.away(); err != nil {
+	if err := b.disconnected(); err != nil {
 		return err
 	}
 	_, err := b.conn.JetStream.Stream(ctx, b.name)
@@ -251,9 +251,9 @@ func (b *backend) Check(ctx context.Context) error {
 	return err
 }
 
-// away is the error of a request that is not sent because there is no connection at that moment.
-func (b *backend) away() error {
-	if err := b.conn.Away(); err != nil {
+// disconnected is the error of a request that is not sent because there is no connection at that moment.
+func (b *backend) disconnected() error {
+	if err := b.conn.Disconnected(); err != nil {
 		return fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
 	}
 	return nil
