@@ -333,13 +333,13 @@ func (c *remoteCaller) callForeign(ctx context.Context, to *provider, f *remoteR
 }
 
 // openForeign opens a stream to a foreign node. own is the context of the operation, ctx the caller's.
-func openForeign[In, Out any](ctx, own context.Context, a *remoteAction, to *provider) (*Stream[Out, In], error) {
+func openForeign(ctx, own context.Context, a *remoteAction, to *provider) (streamEnd, error) {
 	if carry := a.op.node.carry; carry != nil {
 		own = carry(own)
 	}
 	s, err := to.foreign.node.Open(own, a.action)
 	if err != nil {
-		return nil, err
+		return streamEnd{}, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(ctx, s.Close)
@@ -348,5 +348,5 @@ func openForeign[In, Out any](ctx, own context.Context, a *remoteAction, to *pro
 		cancel()
 		s.Close()
 	}
-	return callerInShape(a.action, convertStream[In, Out](anyStream{ctx: ctx, recv: s.Recv, send: s.Send, closeSend: s.CloseSend, end: end})), nil
+	return callerInShape(a.action, streamEnd{ctx: ctx, recv: s.Recv, send: s.Send, closeSend: s.CloseSend, end: end}), nil
 }

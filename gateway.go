@@ -331,7 +331,7 @@ func (c *gatewayContext) fill(in *gateway.Inbound, n *Node) {
 	}
 }
 
-func (h *streamHandler[In, Out]) serveInbound(_ gateway.Inbound, _ codec.Codec, dst, _ []byte) ([]byte, error) {
+func (h *streamHandler) serveInbound(_ gateway.Inbound, _ codec.Codec, dst, _ []byte) ([]byte, error) {
 	return dst, h.streamWanted()
 }
 

@@ -171,7 +171,7 @@ func TestCallsAndStreamsGoToAnotherNodeWhereALinkHasEnded(t *testing.T) {
 	goTo(t, "b", func() (string, error) {
 		return callRemote[string](ctx, it, 1, key)
 	}, func() (*Stream[string, int], error) {
-		return openRemoteStream[int, string](ctx, flow, key)
+		return callerEnd[int, string](openRemoteStream(ctx, flow, streamTypesOf[int, string](), key))
 	})
 }
 

@@ -14,17 +14,17 @@ import (
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
-// openRemoteStream opens a stream to an action of another node: the caller sends In and receives Out. An open that certainly
-// never reached its node is sent to another at once, as calls are.
-func openRemoteStream[In, Out any](ctx context.Context, a *remoteAction, o callOptions) (opened *Stream[Out, In], err error) {
+// openRemoteStream opens a stream to an action of another node. An open that certainly never reached its node is sent to another at once, as
+// calls are.
+func openRemoteStream(ctx context.Context, a *remoteAction, types streamTypes, o callOptions) (opened streamEnd, err error) {
 	defer func() {
 		if v := recover(); v != nil { // in what a middleware carries along
-			opened, err = nil, a.op.node.panicked(ctx, a.action.Name, v)
+			opened, err = streamEnd{}, a.op.node.panicked(ctx, a.action.Name, v)
 		}
 	}()
 	own, failed := a.op.enter(ctx)
 	if failed != nil {
-		return nil, failed
+		return streamEnd{}, failed
 	}
 	var tried avoided
 	for rerouted := 0; ; rerouted++ {
@@ -32,47 +32,46 @@ func openRemoteStream[In, Out any](ctx context.Context, a *remoteAction, o callO
 		if err != nil {
 			now, err := a.await(ctx, &o, err)
 			if err != nil {
-				return nil, err
+				return streamEnd{}, err
 			}
 			var isRemote bool
 			if a, isRemote = now.(*remoteAction); !isRemote {
-				return openStreamOf[In, Out](ctx, now, o)
+				return openStreamOf(ctx, now, types, o)
 			}
 			continue
 		}
 		if to.foreign != nil {
-			return openForeign[In, Out](ctx, own, a, &to)
+			return openForeign(ctx, own, a, &to)
 		}
-		stream, err := openOverLink[In, Out](ctx, own, a, to.peer)
+		stream, err := openOverLink(ctx, own, a, to.peer, types)
 		lost, ok := err.(*wire.LostError)
 		if !ok {
 			return stream, err
 		}
 		if lost.Sent || rerouted == maxReroutes || ctx.Err() != nil {
-			return nil, a.linkLost(to.peer, lost)
+			return streamEnd{}, a.linkLost(to.peer, lost)
 		}
 		tried.add(to.id)
 	}
 }
 
 // openOverLink opens the stream over a link to the peer. own is the context of the operation, ctx the caller's.
-func openOverLink[In, Out any](ctx, own context.Context, a *remoteAction, p *mesh.Peer) (*Stream[Out, In], error) {
+func openOverLink(ctx, own context.Context, a *remoteAction, p *mesh.Peer, types streamTypes) (streamEnd, error) {
 	n := a.op.node
 	link, err := a.connect(ctx, p, 0)
 	if err != nil {
-		return nil, err
+		return streamEnd{}, err
 	}
-	e := &linkStream[Out, In]{node: n, name: a.action.Name, what: "the input of "}
-	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
-	format, err := n.chooseFormat(a.action, p.ID, mesh.Codecs(link), in, out)
+	e := &linkStream{node: n, name: a.action.Name, what: "the input of "}
+	format, err := n.chooseFormat(a.action, p.ID, mesh.Codecs(link), types.in, types.out)
 	if err != nil {
-		return nil, err
+		return streamEnd{}, err
 	}
-	if e.sends, err = formatOf(in, format); err == nil {
-		e.receives, err = formatOf(out, format)
+	if e.sends, err = formatOf(types.in, format); err == nil {
+		e.receives, err = formatOf(types.out, format)
 	}
 	if err != nil {
-		return nil, badInput(n, "the types of a stream of "+a.action.Name, err)
+		return streamEnd{}, badInput(n, "the types of a stream of "+a.action.Name, err)
 	}
 	e.schemaNumber = e.sends.schemaNumber(link)
 	if n.carry != nil {
@@ -82,7 +81,7 @@ func openOverLink[In, Out any](ctx, own context.Context, a *remoteAction, p *mes
 	fillMeta(&meta, own, a.op)
 	meta.Timeout = timeLeft(ctx)
 	if e.stream, err = link.Open(ctx, link.Declare(wire.StreamRoute, a.action.Name, format), meta); err != nil {
-		return nil, a.callError(p, link, err)
+		return streamEnd{}, a.callError(p, link, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	e.ctx = ctx
@@ -101,14 +100,14 @@ func openOverLink[In, Out any](ctx, own context.Context, a *remoteAction, p *mes
 		cancel()
 		e.stream.Cancel()
 	}
-	return callerInShape(a.action, &Stream[Out, In]{ctx: ctx, recv: e.recv, send: e.send, closeSend: e.closeSend, end: end}), nil
+	return callerInShape(a.action, streamEnd{ctx: ctx, recv: e.recv, send: e.send, closeSend: e.closeSend, end: end}), nil
 }
 
 // keepStreamBuffer is the largest buffer that an end of a stream keeps between two values.
 const keepStreamBuffer = 64 << 10
 
-// linkStream is one end of a stream over a link. It receives R and sends S.
-type linkStream[R, S any] struct {
+// linkStream is one end of a stream over a link.
+type linkStream struct {
 	node         *Node
 	ctx          context.Context
 	name         string // of the action
@@ -117,49 +116,37 @@ type linkStream[R, S any] struct {
 	receives     valueFormat
 	reader       atomic.Pointer[reader]
 	sends        valueFormat
-	schemaNumber uint32 // of S's schema on the link
+	schemaNumber uint32 // of the schema on the link of what it sends
 	buf          []byte
 	usual        int // size of the last value that was too large for buf to keep
-	recvValue    R   // recv and send keep their values here, which so need no place on the heap
-	sendValue    S
 	closed       atomic.Bool
 	failed       func(error) error
 }
 
-func (e *linkStream[R, S]) recv() (value R, err error) {
+func (e *linkStream) recv(to any) error {
 	data, schema, err := e.stream.Recv()
 	if err != nil {
 		if err != io.EOF {
 			err = e.failed(err)
 		}
-		return value, err
+		return err
 	}
-	var none R
-	_, err = e.receives.decode(data, schema, sharesIf(e.stream.Owned()), &e.reader, &e.recvValue)
-	value, e.recvValue = e.recvValue, none
-	if err != nil {
-		return value, badInput(e.node, "a value on a stream of "+e.name, err)
+	if _, err = e.receives.decode(data, schema, sharesIf(e.stream.Owned()), &e.reader, to); err != nil {
+		return badInput(e.node, "a value on a stream of "+e.name, err)
 	}
-	return value, nil
+	return nil
 }
 
-func (e *linkStream[R, S]) send(value S) (err error) {
+func (e *linkStream) send(from any) (err error) {
 	if e.closed.Load() {
 		return &Error{Code: CodeFailedPrecondition, Name: nameStreamEnded, Message: "Send after CloseSend on a stream of " + e.name}
 	}
-	var none S
-	e.sendValue = value
 	buf := e.buf
 	if e.usual > cap(buf) {
 		buf = wire.Buffer(e.usual)
 	}
-	buf, err = e.sends.append(buf[:0], e.schemaNumber, &e.sendValue)
-	if err != nil {
-		err = badSent(e.node, e.what+e.name, &e.sendValue, err)
-	}
-	e.sendValue = none
-	if err != nil {
-		return err
+	if buf, err = e.sends.append(buf[:0], e.schemaNumber, from); err != nil {
+		return badSent(e.node, e.what+e.name, from, err)
 	}
 	err = e.stream.Send(e.ctx, buf)
 	if cap(buf) <= keepStreamBuffer {
@@ -173,7 +160,7 @@ func (e *linkStream[R, S]) send(value S) (err error) {
 	return err
 }
 
-func (e *linkStream[R, S]) closeSend() {
+func (e *linkStream) closeSend() {
 	if !e.closed.Swap(true) {
 		e.stream.CloseSend()
 	}
@@ -190,7 +177,8 @@ func noStream(n *Node, action string) *Error {
 // Where calls wait for so long that further ones are refused, it opens no stream: the error is [ErrTooManyCalls]. While streams hold
 // more than their part of [BufferLimits] it waits, and after 2 seconds the error is [ErrTooManyStreams].
 func OpenAction[In, Out any](ctx context.Context, a *Action) (*Stream[Out, In], error) {
-	return openMeasured(ctx, a, openAction[In, Out])
+	types := streamTypesOf[In, Out]()
+	return callerEnd[In, Out](openMeasured(ctx, a, types.out, func(ctx context.Context) (streamEnd, error) { return openAction(ctx, a, types) }))
 }
 
 // Open is [OpenAction] for a gateway of a protocol that has a format of its own, which is that of the values. Of in, Limit, Watched, Strict
@@ -199,40 +187,40 @@ func (a *Action) Open(in gateway.Inbound, format codec.Codec) (*Stream[[]byte, [
 	if a.endpoint == nil {
 		return nil, a.notHere()
 	}
-	return openMeasured(a.node.contextFor(&in), a, func(ctx context.Context, a *Action) (*Stream[[]byte, []byte], error) {
+	return callerEnd[[]byte, []byte](openMeasured(a.node.contextFor(&in), a, reflect.TypeFor[[]byte](), func(ctx context.Context) (streamEnd, error) {
 		switch e := a.endpoint.(type) {
-		case streamOpener:
+		case *streamHandler:
 			return e.openEncoded(ctx, format)
 		case *remoteAction:
-			return nil, e.onlyJSON(format)
+			return streamEnd{}, e.onlyJSON(format)
 		case *wrappedRemoteAction:
-			return nil, e.onlyJSON(format)
+			return streamEnd{}, e.onlyJSON(format)
 		}
-		return nil, noStream(a.node, a.Name)
-	})
+		return streamEnd{}, noStream(a.node, a.Name)
+	}))
 }
 
-// openMeasured opens a stream where the node has place for what will wait in it.
-func openMeasured[R, S any](ctx context.Context, a *Action, open func(context.Context, *Action) (*Stream[R, S], error)) (*Stream[R, S], error) {
+// openMeasured opens a stream, whose caller receives values of a type, where the node has place for what will wait in it.
+func openMeasured(ctx context.Context, a *Action, receives reflect.Type, open func(context.Context) (streamEnd, error)) (streamEnd, error) {
 	n := a.node
 	if !n.admission.Fits(0, 0) {
-		return nil, n.tooManyCalls()
+		return streamEnd{}, n.tooManyCalls()
 	}
 	known, _ := n.streamsHold.LoadOrStore(a.Name, &memory.Expected{})
 	opening, ok := n.accountOf(ctx).OpenExpecting(ctx, known.(*memory.Expected), heldFor<<20)
 	if ended := ctx.Err(); !ok && ended != nil {
-		return nil, AsError(ended)
+		return streamEnd{}, AsError(ended)
 	}
 	if !ok {
-		return nil, n.tooManyWait()
+		return streamEnd{}, n.tooManyWait()
 	}
-	s, err := open(ctx, a)
+	s, err := open(ctx)
 	if err != nil {
 		opening.Failed()
-		return nil, err
+		return s, err
 	}
 	if opening != nil {
-		s.recv = whileOpening(s.recv, opening)
+		s.recv = whileOpening(s.recv, opening, memory.SizerOf(receives))
 	}
 	return s, nil
 }
@@ -242,60 +230,50 @@ func openMeasured[R, S any](ctx context.Context, a *Action, open func(context.Co
 const heldFor = 6
 
 // whileOpening lets the first values of a stream show how much it holds.
-func whileOpening[R any](recv func() (R, error), opening *memory.Opening) func() (R, error) {
-	measure := memory.Sizer[R]()
+func whileOpening(recv func(any) error, opening *memory.Opening, measure func(any) int) func(any) error {
 	received := 0
-	return func() (value R, err error) {
+	return func(to any) error {
 		if received == 1 {
 			opening.Begun()
 		}
-		value, err = recv()
+		err := recv(to)
 		if received++; received == 1 && err == nil && measure != nil {
-			opening.Holds(heldFor * measure(&value))
+			opening.Holds(heldFor * measure(to))
 		}
-		return value, err
+		return err
 	}
 }
 
-func openAction[In, Out any](ctx context.Context, a *Action) (*Stream[Out, In], error) {
+func openAction(ctx context.Context, a *Action, types streamTypes) (streamEnd, error) {
 	switch e := a.endpoint.(type) {
 	case nil:
-		return nil, a.notHere()
-	case *streamHandler[In, Out]:
-		return e.openStream(ctx)
-	case streamOpener:
-		other, err := e.openAny(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return convertStream[In, Out](other), nil
-	case *remoteAction:
-		return openRemoteStream[In, Out](ctx, e, callOptions{})
+		return streamEnd{}, a.notHere()
 	case *wrappedRemoteAction:
-		return openWrapped[In, Out](ctx, e)
+		return openWrapped(ctx, e, types)
+	default:
+		return openStreamOf(ctx, e, types, callOptions{})
 	}
-	return nil, noStream(a.node, a.Name)
 }
 
 // openWrapped opens a stream of another node inside the middlewares that were put around it: they run on a goroutine of
 // their own until the caller closes the stream or has received its end.
-func openWrapped[In, Out any](ctx context.Context, w *wrappedRemoteAction) (*Stream[Out, In], error) {
+func openWrapped(ctx context.Context, w *wrappedRemoteAction, types streamTypes) (streamEnd, error) {
 	own, failed := w.op.enter(ctx)
 	if failed != nil {
-		return nil, failed
+		return streamEnd{}, failed
 	}
-	opened := make(chan *Stream[Out, In], 1)
+	opened := make(chan streamEnd, 1)
 	closed, unwanted := make(chan struct{}), make(chan struct{})
 	o := &streamOpening{open: func(ctx context.Context) error {
-		s, err := openRemoteStream[In, Out](ctx, w.remoteAction, callOptions{})
+		s, err := openRemoteStream(ctx, w.remoteAction, types, callOptions{})
 		if err != nil {
 			return err
 		}
-		opened <- untilClosed(s, sync.OnceFunc(func() { close(closed) }))
+		opened <- s.untilClosed(sync.OnceFunc(func() { close(closed) }))
 		select {
 		case <-closed:
 		case <-unwanted: // a middleware has answered meanwhile
-			s.Close()
+			s.end()
 		}
 		return nil
 	}}
@@ -311,25 +289,25 @@ func openWrapped[In, Out any](ctx context.Context, w *wrappedRemoteAction) (*Str
 		if err == nil {
 			err = noStream(w.action.node, w.action.Name) // a middleware that answered in the stream's place
 		}
-		return nil, w.op.node.located(err)
+		return streamEnd{}, w.op.node.located(err)
 	}
 }
 
 // untilClosed returns s, but calls over when it is closed or has no more to receive.
-func untilClosed[R, S any](s *Stream[R, S], over func()) *Stream[R, S] {
-	c := *s
-	c.recv = func() (R, error) {
-		value, err := s.recv()
+func (s streamEnd) untilClosed(over func()) streamEnd {
+	c := s
+	c.recv = func(to any) error {
+		err := s.recv(to)
 		if err != nil {
 			over()
 		}
-		return value, err
+		return err
 	}
 	c.end = func() {
 		s.end()
 		over()
 	}
-	return &c
+	return c
 }
 
 // openInside is the inner end of the middlewares around a stream of another node.

@@ -7,7 +7,7 @@ import (
 )
 
 // serveStream runs the handler for a stream that another node opened.
-func (h *streamHandler[In, Out]) serveStream(s *wire.Stream, format string) {
+func (h *streamHandler) serveStream(s *wire.Stream, format string) {
 	if err := h.serveOver(s, format); err != nil {
 		s.End(h.op.node.failureOf(h.op.node.located(err)))
 		return
@@ -15,8 +15,8 @@ func (h *streamHandler[In, Out]) serveStream(s *wire.Stream, format string) {
 	s.End(nil)
 }
 
-func (h *streamHandler[In, Out]) serveOver(s *wire.Stream, format string) (err error) {
-	e := &linkStream[In, Out]{node: h.op.node, name: h.action.Name, what: "a value of ", stream: s}
+func (h *streamHandler) serveOver(s *wire.Stream, format string) (err error) {
+	e := &linkStream{node: h.op.node, name: h.action.Name, what: "a value of ", stream: s}
 	if e.receives, err = formatOf(h.action.In, format); err == nil {
 		e.sends, err = formatOf(h.action.Out, format)
 	}
@@ -41,30 +41,26 @@ func (h *streamHandler[In, Out]) serveOver(s *wire.Stream, format string) (err e
 		}
 		return h.op.contextError(cause(c.Err()))
 	}
-	recv := e.recv
-	if h.plan != nil {
-		recv = func() (In, error) {
-			in, err := e.recv()
-			if err == nil {
-				err = checkRules(h.plan, h.action, &in)
-			}
-			return in, err
+	recv := func(to any) error {
+		if err := e.recv(to); err != nil {
+			return err
 		}
+		return h.check(to)
 	}
-	send := func(value Out) error {
-		err := e.send(value)
+	send := func(from any) error {
+		err := e.send(from)
 		if err == io.EOF { // the caller has gone
 			err = h.op.contextError(cause(c.Err()))
 		}
 		return err
 	}
-	r := &openedStream[In, Out]{stream: &Stream[In, Out]{ctx: c, recv: recv, send: send, closeSend: func() {}, end: func() {}}}
+	r := &openedStream{end: streamEnd{ctx: c, recv: recv, send: send, closeSend: func() {}, end: func() {}}}
 	r.action, r.typed = h.action, r
 	return r.attempt(c, h.chain)
 }
 
 // serve refuses a call: the action is a stream.
-func (h *streamHandler[In, Out]) serve(in *wire.Inbound, _ string, _ *callContext) {
+func (h *streamHandler) serve(in *wire.Inbound, _ string, _ *callContext) {
 	in.Fail(h.op.node.failureOf(h.streamWanted()))
 }
 

@@ -21,11 +21,33 @@ import (
 // value is sent when no other is under way, and over a link [cluster.Limits] sets the bytes. While the streams of the node hold more
 // than their part of [BufferLimits], those whose receivers take nothing are ended with [ErrStreamTooSlow].
 type Stream[R, S any] struct {
+	streamEnd
+	received R // Recv and Send have their values here, which so need no place on the heap
+	sent     S
+}
+
+// streamEnd is one end of an open stream without its types: values are given by pointer.
+type streamEnd struct {
 	ctx       context.Context
-	recv      func() (R, error)
-	send      func(S) error
+	recv      func(to any) error
+	send      func(from any) error
 	closeSend func()
 	end       func()
+}
+
+// streamTypes has the types of the values that the handler of a stream receives and sends.
+type streamTypes struct{ in, out reflect.Type }
+
+func streamTypesOf[In, Out any]() streamTypes {
+	return streamTypes{reflect.TypeFor[In](), reflect.TypeFor[Out]()}
+}
+
+// callerEnd makes the caller's end of a stream that was opened with these types, or returns the error.
+func callerEnd[In, Out any](end streamEnd, err error) (*Stream[Out, In], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Stream[Out, In]{streamEnd: end}, nil
 }
 
 // Context is the stream's context: the handler's own, or the one the caller opened the stream with.
@@ -33,11 +55,23 @@ func (s *Stream[R, S]) Context() context.Context { return s.ctx }
 
 // Recv waits for the next value. It returns io.EOF when the other side has sent its last one; on the caller's side, the
 // handler's error if it returned one.
-func (s *Stream[R, S]) Recv() (R, error) { return s.recv() }
+func (s *Stream[R, S]) Recv() (R, error) {
+	err := s.recv(&s.received)
+	value := s.received
+	var none R
+	s.received = none
+	return value, err
+}
 
 // Send sends a value, waiting while the other side is behind. When the stream has ended it returns io.EOF on the
 // caller's side, where Recv returns the reason, and the context's error on the handler's.
-func (s *Stream[R, S]) Send(value S) error { return s.send(value) }
+func (s *Stream[R, S]) Send(value S) error {
+	s.sent = value
+	err := s.send(&s.sent)
+	var none S
+	s.sent = none
+	return err
+}
 
 // CloseSend signals that no more values will be sent; the other side's Recv then returns io.EOF. A handler has no need for it:
 // it signals the same by returning.
@@ -70,7 +104,8 @@ func HandleStream[In, Out any](s *Service, name string, fn func(context.Context,
 func handleStream[In, Out any](s *Service, def *definition, fn func(context.Context, *Stream[In, Out]) error, options []ActionOption) {
 	def.apply(s, options, fn != nil)
 	def.open = func(a *Action, n *Node, s *Service) (local, error) {
-		h := &streamHandler[In, Out]{fn: fn, action: a}
+		h := &streamHandler{action: a, types: streamTypesOf[In, Out](), newIn: newStreamQueue[In], newOut: newStreamQueue[Out]}
+		h.fn = func(ctx context.Context, end streamEnd) error { return fn(ctx, &Stream[In, Out]{streamEnd: end}) }
 		return h, h.compose(n, s, def)
 	}
 	s.define(def)
@@ -80,39 +115,36 @@ func handleStream[In, Out any](s *Service, def *definition, fn func(context.Cont
 // and sends, or types that agree with them in shape; the caller's end has them the other way round. The caller must
 // Close the stream.
 func OpenStream[In, Out any](ctx context.Context, from Caller, action string, options ...CallOption) (*Stream[Out, In], error) {
+	return callerEnd[In, Out](openByName(ctx, from, action, streamTypesOf[In, Out](), options))
+}
+
+// openByName is OpenStream without the types.
+func openByName(ctx context.Context, from Caller, action string, types streamTypes, options []CallOption) (streamEnd, error) {
 	n := from.callingNode()
 	if n == nil {
-		return nil, errNoNode(from, action)
+		return streamEnd{}, errNoNode(from, action)
 	}
 	o := gather(options)
 	e := n.table.Load().find(action)
 	if e == nil && o.anyNode() && n.remote != nil {
-		return nil, &Error{Code: CodeInvalidArgument, Name: nameNoStream, Node: n.id, Message: "no stream here is called " + action + ", and streams do not go over a Remote"}
+		return streamEnd{}, &Error{Code: CodeInvalidArgument, Name: nameNoStream, Node: n.id, Message: "no stream here is called " + action + ", and streams do not go over a Remote"}
 	}
 	e, err := n.endpointFor(e, action, &o)
 	if err != nil {
-		return nil, err
+		return streamEnd{}, err
 	}
-	return openStreamOf[In, Out](ctx, e, o)
+	return openStreamOf(ctx, e, types, o)
 }
 
 // openStreamOf opens a stream to an endpoint.
-func openStreamOf[In, Out any](ctx context.Context, e endpoint, o callOptions) (*Stream[Out, In], error) {
-	if h, ok := e.(*streamHandler[In, Out]); ok {
-		return h.openStream(ctx)
+func openStreamOf(ctx context.Context, e endpoint, types streamTypes, o callOptions) (streamEnd, error) {
+	switch e := e.(type) {
+	case *streamHandler:
+		return e.openAs(ctx, types)
+	case *remoteAction:
+		return openRemoteStream(ctx, e, types, o)
 	}
-	if a, ok := e.(*remoteAction); ok {
-		return openRemoteStream[In, Out](ctx, a, o)
-	}
-	opener, ok := e.(streamOpener)
-	if !ok {
-		return nil, noStream(e.operation().node, e.info().Name)
-	}
-	other, err := opener.openAny(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return convertStream[In, Out](other), nil
+	return streamEnd{}, noStream(e.operation().node, e.info().Name)
 }
 
 // CallStream opens a stream, sends one value and yields what comes back: the common case of one question and many
@@ -139,23 +171,23 @@ func CallStream[Out, In any](ctx context.Context, from Caller, action string, in
 }
 
 // streamHandler is a running stream action of this node.
-type streamHandler[In, Out any] struct {
-	fn     func(context.Context, *Stream[In, Out]) error
+type streamHandler struct {
+	fn     func(context.Context, streamEnd) error
+	types  streamTypes
+	newIn  func(*memory.Account, func()) streamQueue
+	newOut func(*memory.Account, func()) streamQueue
 	action *Action
 	op     *operation
 	plan   *validate.Plan
 	gate   *gate
 	chain  Handler
-
-	measureIn  func(*In) int // see streamQueue
-	measureOut func(*Out) int
 }
 
-func (h *streamHandler[In, Out]) info() *Action         { return h.action }
-func (h *streamHandler[In, Out]) operation() *operation { return h.op }
+func (h *streamHandler) info() *Action         { return h.action }
+func (h *streamHandler) operation() *operation { return h.op }
 
-func (h *streamHandler[In, Out]) compose(n *Node, s *Service, def *definition) (err error) {
-	h.action.In, h.action.Out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
+func (h *streamHandler) compose(n *Node, s *Service, def *definition) (err error) {
+	h.action.In, h.action.Out = h.types.in, h.types.out
 	if err := h.action.annotate(def); err != nil {
 		return err
 	}
@@ -163,12 +195,11 @@ func (h *streamHandler[In, Out]) compose(n *Node, s *Service, def *definition) (
 	h.op = newOperation(n, h.action.Service, h.action.Name)
 	h.op.action = h.action
 	h.gate = s.gate
-	h.measureIn, h.measureOut = memory.Sizer[In](), memory.Sizer[Out]()
 	if h.plan, err = n.compileRules(h.action.In, def.where); err != nil {
 		return err
 	}
 	chain := Handler(func(ctx context.Context, r *Request) error {
-		return h.run(ctx, callOf(ctx), r.typed.(*openedStream[In, Out]).stream)
+		return h.run(ctx, callOf(ctx), r.typed.(*openedStream).end)
 	})
 	chain, _ = composeCall(h.action, chain, def.middlewares, streamLayer)
 	chain, _ = composeCall(h.action, chain, s.middlewares, streamLayer)
@@ -177,14 +208,14 @@ func (h *streamHandler[In, Out]) compose(n *Node, s *Service, def *definition) (
 	return nil
 }
 
-func (h *streamHandler[In, Out]) run(ctx context.Context, c *callContext, s *Stream[In, Out]) (err error) {
+func (h *streamHandler) run(ctx context.Context, c *callContext, end streamEnd) (err error) {
 	returned := false
 	defer func() {
 		if !returned {
 			err = c.recovered(h.action.Name, recover())
 		}
 	}()
-	err = h.fn(ctx, s)
+	err = h.fn(ctx, end)
 	if c.hasScope() {
 		err = c.closeScope(err)
 	}
@@ -195,7 +226,23 @@ func (h *streamHandler[In, Out]) run(ctx context.Context, c *callContext, s *Str
 	return err
 }
 
-func (h *streamHandler[In, Out]) openStream(ctx context.Context) (*Stream[Out, In], error) {
+// check gives an input, which the pointer points to, the defaults in its struct tags, and checks it against the rules there.
+func (h *streamHandler) check(in any) error {
+	if h.plan == nil {
+		return nil
+	}
+	at := reflect.ValueOf(in).UnsafePointer()
+	if h.plan.HasDefaults() {
+		h.plan.SetDefaults(at)
+	}
+	if err := h.plan.Check(at); err != nil {
+		return invalid(h.action.node, "the input of "+h.action.Name, err)
+	}
+	return nil
+}
+
+// openStream opens the stream: the end has the handler's types, the other way round.
+func (h *streamHandler) openStream(ctx context.Context) (streamEnd, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	c, failed := h.op.enter(ctx)
 	if failed == nil && h.gate != nil && !h.gate.enter() {
@@ -203,18 +250,17 @@ func (h *streamHandler[In, Out]) openStream(ctx context.Context) (*Stream[Out, I
 	}
 	if failed != nil {
 		cancel()
-		return nil, failed
+		return streamEnd{}, failed
 	}
-	p := &pipe[In, Out]{handler: h, ctx: ctx, cancel: cancel, upDone: make(chan struct{}), ended: make(chan struct{})}
+	p := &pipe{handler: h, ctx: ctx, cancel: cancel, upDone: make(chan struct{}), ended: make(chan struct{})}
 	account := h.op.node.accountOf(ctx)
-	p.up = newStreamQueue(h.measureIn, account, p.tooSlow)
-	p.down = newStreamQueue(h.measureOut, account, p.tooSlow)
-	r := &openedStream[In, Out]{stream: &Stream[In, Out]{ctx: c, recv: p.handlerRecv, send: p.handlerSend, closeSend: func() {}, end: func() {}}}
+	p.up, p.down = h.newIn(account, p.tooSlow), h.newOut(account, p.tooSlow)
+	r := &openedStream{end: streamEnd{ctx: c, recv: p.handlerRecv, send: p.handlerSend, closeSend: func() {}, end: func() {}}}
 	r.action, r.typed = h.action, r
 	run := func(context.Context) error { return r.attempt(c, h.chain) }
 	forget := context.AfterFunc(h.op.node.ended, cancel)
 	go isolateGoroutine(h.action.Name, c, run, func(err error) {
-		defer p.up.window.Close()
+		defer p.up.close()
 		defer cancel()
 		defer forget()
 		defer close(p.ended)
@@ -225,113 +271,84 @@ func (h *streamHandler[In, Out]) openStream(ctx context.Context) (*Stream[Out, I
 			p.err = h.op.node.located(err)
 		}
 	})
-	s := &Stream[Out, In]{ctx: ctx, recv: p.callerRecv, send: p.callerSend, closeSend: sync.OnceFunc(func() { close(p.upDone) }), end: p.abandon}
-	return callerInShape(h.action, s), nil
+	end := streamEnd{ctx: ctx, recv: p.callerRecv, send: p.callerSend, closeSend: sync.OnceFunc(func() { close(p.upDone) }), end: p.abandon}
+	return callerInShape(h.action, end), nil
 }
 
 // openedStream is a stream on its way through the middlewares: a request without input and output.
-type openedStream[In, Out any] struct {
+type openedStream struct {
 	Request
-	stream *Stream[In, Out]
+	end streamEnd
 }
 
-func (o *openedStream[In, Out]) input() any         { return nil }
-func (o *openedStream[In, Out]) output() any        { return nil }
-func (o *openedStream[In, Out]) copyOutput() any    { return nil }
-func (o *openedStream[In, Out]) setOutput(any) bool { return false }
-func (o *openedStream[In, Out]) validate() error    { return nil }
-func (o *openedStream[In, Out]) fork() *Request     { return &o.Request }
-func (o *openedStream[In, Out]) adopt(*Request)     {}
-func (o *openedStream[In, Out]) drop(*Request)      {}
+func (o *openedStream) input() any         { return nil }
+func (o *openedStream) output() any        { return nil }
+func (o *openedStream) copyOutput() any    { return nil }
+func (o *openedStream) setOutput(any) bool { return false }
+func (o *openedStream) validate() error    { return nil }
+func (o *openedStream) fork() *Request     { return &o.Request }
+func (o *openedStream) adopt(*Request)     {}
+func (o *openedStream) drop(*Request)      {}
 
-// streamOpener is a stream action for callers that do not know its types.
-type streamOpener interface {
-	openAny(ctx context.Context) (anyStream, error)
-	// openEncoded opens it with values in a format.
-	openEncoded(ctx context.Context, format codec.Codec) (*Stream[[]byte, []byte], error)
+// openAs opens the stream for a caller with these types. Values of others than the handler's are converted.
+func (h *streamHandler) openAs(ctx context.Context, types streamTypes) (streamEnd, error) {
+	s, err := h.openStream(ctx)
+	if err != nil || types == h.types {
+		return s, err
+	}
+	return h.through(s, func(to, out any) error {
+		if err := convertInto(to, out); err != nil {
+			return h.op.node.badOutput("a value of "+h.action.Name, h.op.node.id, mismatch(h.action.Out, to), err)
+		}
+		return nil
+	}, convertInto), nil
 }
 
-// anyStream is a caller's end whose values are given by pointer.
-type anyStream struct {
-	ctx       context.Context
-	recv      func(out any) error
-	send      func(in any) error
-	closeSend func()
-	end       func()
-}
-
-func (h *streamHandler[In, Out]) openAny(ctx context.Context) (anyStream, error) {
+// openEncoded opens the stream for a caller whose values are bytes in a format.
+func (h *streamHandler) openEncoded(ctx context.Context, format codec.Codec) (streamEnd, error) {
 	s, err := h.openStream(ctx)
 	if err != nil {
-		return anyStream{}, err
+		return s, err
 	}
-	return anyStream{
-		ctx: s.ctx, closeSend: s.closeSend, end: s.end,
-		recv: func(out any) error {
-			value, err := s.Recv()
-			if err != nil {
-				return err
-			}
-			if err := convertInto(out, &value); err != nil {
-				return h.op.node.badOutput("a value of "+h.action.Name, h.op.node.id, mismatch(h.action.Out, out), err)
-			}
-			return nil
-		},
-		send: func(in any) error {
-			var value In
-			if err := convertInto(&value, in); err != nil {
-				return badInput(h.op.node, "a value for "+h.action.Name, err)
-			}
-			return s.Send(value)
-		},
-	}, nil
+	return h.through(s, func(to, out any) error {
+		data, err := format.Append(nil, out)
+		if err != nil {
+			return h.op.node.badOutput("a value of "+h.action.Name, h.op.node.id, "cannot be written as "+format.Name(), err)
+		}
+		*to.(*[]byte) = data
+		return nil
+	}, func(in, from any) error { return format.Decode(*from.(*[]byte), in) }), nil
 }
 
-func (h *streamHandler[In, Out]) openEncoded(ctx context.Context, format codec.Codec) (*Stream[[]byte, []byte], error) {
-	s, err := h.openStream(ctx)
-	if err != nil {
-		return nil, err
+// through returns a caller's end whose values are read from those of s, and written to them, by functions.
+func (h *streamHandler) through(s streamEnd, read, write func(to, from any) error) streamEnd {
+	in, out := reflect.New(h.types.in), reflect.New(h.types.out) // used again for each value
+	converted := s
+	converted.recv = func(to any) error {
+		defer out.Elem().SetZero()
+		if err := s.recv(out.Interface()); err != nil {
+			return err
+		}
+		return read(to, out.Interface())
 	}
-	n := h.op.node
-	return &Stream[[]byte, []byte]{
-		ctx: s.ctx, closeSend: s.closeSend, end: s.end,
-		recv: func() ([]byte, error) {
-			value, err := s.Recv()
-			if err != nil {
-				return nil, err
-			}
-			data, err := format.Append(nil, &value)
-			if err != nil {
-				return nil, n.badOutput("a value of "+h.action.Name, n.id, "cannot be written as "+format.Name(), err)
-			}
-			return data, nil
-		},
-		send: func(data []byte) error {
-			var value In
-			if err := format.Decode(data, &value); err != nil {
-				return badInput(n, "a value for "+h.action.Name, err)
-			}
-			return s.Send(value)
-		},
-	}, nil
+	converted.send = func(from any) error {
+		defer in.Elem().SetZero()
+		if err := write(in.Interface(), from); err != nil {
+			return badInput(h.op.node, "a value for "+h.action.Name, err)
+		}
+		return s.send(in.Interface())
+	}
+	return converted
 }
 
-func convertStream[In, Out any](s anyStream) *Stream[Out, In] {
-	return &Stream[Out, In]{
-		ctx: s.ctx, closeSend: s.closeSend, end: s.end,
-		recv: func() (out Out, err error) { err = s.recv(&out); return out, err },
-		send: func(in In) error { return s.send(&in) },
-	}
-}
-
-func (h *streamHandler[In, Out]) callAny(context.Context, any, any, callOptions) error {
+func (h *streamHandler) callAny(context.Context, any, any, callOptions) error {
 	return h.streamWanted()
 }
 
-func (h *streamHandler[In, Out]) callJSON(_ context.Context, _, dst []byte, _ callOptions) ([]byte, error) {
+func (h *streamHandler) callJSON(_ context.Context, _, dst []byte, _ callOptions) ([]byte, error) {
 	return dst, h.streamWanted()
 }
 
-func (h *streamHandler[In, Out]) streamWanted() error {
+func (h *streamHandler) streamWanted() error {
 	return &Error{Code: CodeInvalidArgument, Name: nameStreamWanted, Node: h.op.node.id, Message: h.action.Name + " is a stream: use OpenStream or CallStream"}
 }

@@ -7,15 +7,15 @@ import (
 )
 
 func TestSendOnAStreamThatHasJustEndedIsTheEndAndNoCancellation(t *testing.T) {
-	h := &streamHandler[int, int]{op: newOperation(NewNode(), "s", "s.stream")}
+	h := &streamHandler{op: newOperation(NewNode(), "s", "s.stream")}
 	for range 20_000 {
-		p := &pipe[int, int]{handler: h, up: streamQueue[int]{values: make(chan queuedValue[int])}, upDone: make(chan struct{}), ended: make(chan struct{})}
+		p := &pipe{handler: h, up: &valueQueue[int]{values: make(chan queuedValue[int])}, upDone: make(chan struct{}), ended: make(chan struct{})}
 		p.ctx, p.cancel = context.WithCancel(context.Background())
 		go func() { // as openStream does when the handler has returned
 			close(p.ended)
 			p.cancel()
 		}()
-		if err := p.callerSend(1); err != io.EOF {
+		if err := p.callerSend(new(int)); err != io.EOF {
 			t.Fatalf("got %v", err)
 		}
 	}

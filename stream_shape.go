@@ -30,18 +30,18 @@ func shapeOption(name string, shape introspect.Shape) ActionOption {
 
 // untilInputEnds returns fn for which the io.EOF of Recv, returned as it is, is no error: a handler that passes on what Recv returned
 // ends when its input does. An io.EOF that came from elsewhere stays an error.
-func untilInputEnds[In, Out any](fn func(context.Context, *Stream[In, Out]) error) func(context.Context, *Stream[In, Out]) (inputEnded bool, err error) {
-	return func(ctx context.Context, s *Stream[In, Out]) (bool, error) {
+func untilInputEnds(fn func(context.Context, streamEnd) error) func(context.Context, streamEnd) (inputEnded bool, err error) {
+	return func(ctx context.Context, s streamEnd) (bool, error) {
 		var received atomic.Bool // handlers may receive in a goroutine that they leave behind
-		watched := *s
-		watched.recv = func() (In, error) {
-			in, err := s.recv()
+		watched := s
+		watched.recv = func(to any) error {
+			err := s.recv(to)
 			if err == io.EOF {
 				received.Store(true)
 			}
-			return in, err
+			return err
 		}
-		err := fn(ctx, &watched)
+		err := fn(ctx, watched)
 		if err == io.EOF && received.Load() {
 			return true, nil
 		}
@@ -50,37 +50,37 @@ func untilInputEnds[In, Out any](fn func(context.Context, *Stream[In, Out]) erro
 }
 
 // inShape returns fn with a stream that keeps to the action's shape, and that may end with its input.
-func inShape[In, Out any](a *Action, fn func(context.Context, *Stream[In, Out]) error) func(context.Context, *Stream[In, Out]) error {
+func inShape(a *Action, fn func(context.Context, streamEnd) error) func(context.Context, streamEnd) error {
 	run := untilInputEnds(fn)
 	switch a.Shape {
 	case introspect.ServerStream:
-		return func(ctx context.Context, s *Stream[In, Out]) error {
-			one, received := *s, false
-			one.recv = func() (in In, err error) {
+		return func(ctx context.Context, s streamEnd) error {
+			one, received := s, false
+			one.recv = func(to any) error {
 				if received {
-					return in, io.EOF
+					return io.EOF
 				}
-				in, err = s.recv()
+				err := s.recv(to)
 				if received = err == nil; err == io.EOF {
 					err = NewError(CodeInvalidArgument, nameBadInput, a.Name+" takes one value, and got none")
 				}
-				return in, err
+				return err
 			}
-			_, err := run(ctx, &one)
+			_, err := run(ctx, one)
 			return err
 		}
 	case introspect.ClientStream:
-		return func(ctx context.Context, s *Stream[In, Out]) error {
-			one, sent := *s, false
-			one.send = func(out Out) error {
+		return func(ctx context.Context, s streamEnd) error {
+			one, sent := s, false
+			one.send = func(from any) error {
 				if sent {
 					return NewError(CodeInternal, nameBadOutput, a.Name+" answers with one value, and its handler sent a second")
 				}
-				err := s.send(out)
+				err := s.send(from)
 				sent = err == nil
 				return err
 			}
-			inputEnded, err := run(ctx, &one)
+			inputEnded, err := run(ctx, one)
 			if inputEnded && !sent {
 				return NewError(CodeInvalidArgument, nameBadInput, a.Name+" wants more values than it got")
 			}
@@ -90,28 +90,28 @@ func inShape[In, Out any](a *Action, fn func(context.Context, *Stream[In, Out]) 
 			return err
 		}
 	}
-	return func(ctx context.Context, s *Stream[In, Out]) error {
+	return func(ctx context.Context, s streamEnd) error {
 		_, err := run(ctx, s)
 		return err
 	}
 }
 
 // callerInShape is the caller's end of a stream that keeps to the action's shape.
-func callerInShape[Out, In any](a *Action, s *Stream[Out, In]) *Stream[Out, In] {
+func callerInShape(a *Action, s streamEnd) streamEnd {
 	if a.Shape != introspect.ServerStream {
 		return s
 	}
-	one, sent := *s, false
+	one, sent := s, false
 	one.closeSend = sync.OnceFunc(s.closeSend)
-	one.send = func(in In) error {
+	one.send = func(from any) error {
 		if sent {
 			return &Error{Code: CodeFailedPrecondition, Name: nameStreamEnded, Message: a.Name + " takes one value, which was sent"}
 		}
-		err := s.send(in)
+		err := s.send(from)
 		if sent = err == nil; sent {
 			one.closeSend()
 		}
 		return err
 	}
-	return &one
+	return one
 }

@@ -38,7 +38,7 @@ func (a *localAction) wrap(w *localAction, as *Action, middlewares []Middleware)
 	w.direct, w.borrow = a.direct && !wrapped, false
 }
 
-func (h *streamHandler[In, Out]) wrap(a *Action, middlewares []Middleware) endpoint {
+func (h *streamHandler) wrap(a *Action, middlewares []Middleware) endpoint {
 	w := *h
 	w.chain, _ = composeCall(a, h.chain, middlewares, streamLayer)
 	return &w

@@ -1,4 +1,4 @@
-package mesh_test
+package integration
 
 import (
 	"context"
@@ -22,15 +22,15 @@ import (
 // restTime is more than a link is kept on which nobody begins anything.
 const restTime = time.Minute
 
-// large is a cluster in which links are made on demand. It lives in a bubble of testing/synctest.
-type large struct {
+// sparseCluster is a cluster in which links are made on demand. It lives in a bubble of testing/synctest.
+type sparseCluster struct {
 	t       *testing.T
 	options []sabir.NodeOption // of each node
 	nodes   []*sabir.Node
 }
 
-func largeCluster(t *testing.T, size int, options ...sabir.NodeOption) *large {
-	c := &large{t: t, options: options}
+func startSparseCluster(t *testing.T, size int, options ...sabir.NodeOption) *sparseCluster {
+	c := &sparseCluster{t: t, options: options}
 	for i := range size {
 		c.nodes = append(c.nodes, c.start(i, cluster.FullMesh(3)))
 	}
@@ -38,7 +38,7 @@ func largeCluster(t *testing.T, size int, options ...sabir.NodeOption) *large {
 }
 
 // start makes the node i, which has a service of its own, and one that others have too.
-func (c *large) start(i int, options ...cluster.Option) *sabir.Node {
+func (c *sparseCluster) start(i int, options ...cluster.Option) *sabir.Node {
 	c.t.Helper()
 	own := sabir.NewService(fmt.Sprint("own", i))
 	sabir.Handle(own, "add", func(_ context.Context, in int) (int, error) { return in + i, nil })
@@ -55,9 +55,9 @@ func (c *large) start(i int, options ...cluster.Option) *sabir.Node {
 	return n
 }
 
-func (c *large) address(i int) string { return fmt.Sprintf("mem://%s-%d", c.t.Name(), i) }
+func (c *sparseCluster) address(i int) string { return fmt.Sprintf("mem://%s-%d", c.t.Name(), i) }
 
-func (c *large) stop() {
+func (c *sparseCluster) stop() {
 	for _, n := range c.nodes {
 		if err := n.Stop(context.Background()); err != nil {
 			c.t.Error(err)
@@ -67,7 +67,7 @@ func (c *large) stop() {
 }
 
 // links is the most links that a node has.
-func (c *large) links() (most int) {
+func (c *sparseCluster) links() (most int) {
 	for _, n := range c.nodes {
 		most = max(most, n.Info().Links)
 	}
@@ -75,7 +75,7 @@ func (c *large) links() (most int) {
 }
 
 // calls has each node call each other.
-func (c *large) calls() {
+func (c *sparseCluster) calls() {
 	c.t.Helper()
 	for i, n := range c.nodes {
 		for j := range c.nodes {
@@ -89,7 +89,7 @@ func (c *large) calls() {
 func TestLinksAreMadeForCallsAndRestAfterwards(t *testing.T) {
 	brokers.Long(t)
 	bubbletest.Run(t, func(t *testing.T) {
-		c := largeCluster(t, 20)
+		c := startSparseCluster(t, 20)
 		defer c.stop()
 		time.Sleep(2 * restTime)
 		if most := c.links(); most > 12 {
@@ -110,7 +110,7 @@ func TestLinksAreMadeForCallsAndRestAfterwards(t *testing.T) {
 func TestANodeOfALargeClusterKnowsAllWhenItHasStarted(t *testing.T) {
 	brokers.Long(t)
 	bubbletest.Run(t, func(t *testing.T) {
-		c := largeCluster(t, 20)
+		c := startSparseCluster(t, 20)
 		defer c.stop()
 		time.Sleep(2 * restTime)
 		late := c.start(20, cluster.FullMesh(3))
@@ -132,7 +132,7 @@ func TestANodeOfALargeClusterKnowsAllWhenItHasStarted(t *testing.T) {
 func TestANodeThatStopsStillCallsNodesAtRest(t *testing.T) {
 	brokers.Long(t)
 	bubbletest.Run(t, func(t *testing.T) {
-		c := largeCluster(t, 20)
+		c := startSparseCluster(t, 20)
 		defer c.stop()
 		begun, handled := make(chan struct{}), make(chan error, 1)
 		var node *sabir.Node
@@ -172,7 +172,7 @@ func TestANodeThatStopsStillCallsNodesAtRest(t *testing.T) {
 
 func TestANodeAtRestThatHasEndedIsNotCalled(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		c := largeCluster(t, 20, sabir.PreferLocal(false))
+		c := startSparseCluster(t, 20, sabir.PreferLocal(false))
 		defer c.stop()
 		time.Sleep(2 * restTime)
 		gone := c.nodes[19]
@@ -199,7 +199,7 @@ func TestANodeAtRestThatHasEndedIsNotCalled(t *testing.T) {
 func TestARestartOfManyNodesFailsNoCall(t *testing.T) {
 	brokers.Long(t)
 	bubbletest.Run(t, func(t *testing.T) {
-		c := largeCluster(t, 20, sabir.PreferLocal(false), sabir.Use(policy.Retry{}))
+		c := startSparseCluster(t, 20, sabir.PreferLocal(false), sabir.Use(policy.Retry{}))
 		defer c.stop()
 		time.Sleep(2 * restTime)
 		over, called := make(chan struct{}), make(chan struct{})
@@ -232,7 +232,7 @@ func TestARestartOfManyNodesFailsNoCall(t *testing.T) {
 func TestAChangeIsKnownToAllOfALargeClusterSoon(t *testing.T) {
 	brokers.Long(t)
 	bubbletest.Run(t, func(t *testing.T) {
-		c := largeCluster(t, 20)
+		c := startSparseCluster(t, 20)
 		defer c.stop()
 		time.Sleep(2 * restTime)
 		more := sabir.NewService("more")
@@ -261,7 +261,7 @@ func TestAChangeIsKnownToAllOfALargeClusterSoon(t *testing.T) {
 func TestEventsReachNodesAtRest(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		heard := make(chan int, 100)
-		c := largeCluster(t, 12)
+		c := startSparseCluster(t, 12)
 		defer c.stop()
 		for i, n := range c.nodes {
 			s := sabir.NewService(fmt.Sprint("listener", i))
@@ -290,7 +290,7 @@ func TestEventsReachNodesAtRest(t *testing.T) {
 // A node that keeps links to all, whatever their number, does not tell others of itself by way of the neighbours, as one of an earlier version does not.
 func TestANodeThatKeepsAllLinksIsOneOfALargeCluster(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		c := largeCluster(t, 12)
+		c := startSparseCluster(t, 12)
 		defer c.stop()
 		c.nodes = append(c.nodes, c.start(12, cluster.FullMesh(1000)))
 		time.Sleep(2 * restTime)
@@ -303,7 +303,7 @@ func TestANodeThatKeepsAllLinksIsOneOfALargeCluster(t *testing.T) {
 
 func TestNodesWithProcessesKeepTheLinksBetweenThem(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		c := largeCluster(t, 8)
+		c := startSparseCluster(t, 8)
 		defer c.stop()
 		for i := 8; i < 12; i++ {
 			c.options = []sabir.NodeOption{actor.NewSystem(actor.Config{}).Option()}
