@@ -148,7 +148,7 @@ type uploads struct {
 	byID map[string]*chunks
 }
 
-func uploadID(r *request) string { return r.Sender + " " + r.ID }
+func uploadID(r *request) string { return r.Sender + " " + string(r.ID) }
 
 // open adds the stream that a request begins; nil if it has begun already.
 func (u *uploads) open(r *request, waiting *atomic.Int64) *chunks {

@@ -37,6 +37,24 @@ type wireError struct {
 	Data      any    `json:"data,omitempty"`
 }
 
+// UnmarshalJSON takes what a program may throw, of any kind: without an answer its caller would wait for its time limit.
+func (w *wireError) UnmarshalJSON(data []byte) error {
+	var of struct {
+		Name      loose `json:"name"`
+		Message   loose `json:"message"`
+		NodeID    loose `json:"nodeID"`
+		Code      any   `json:"code"`
+		Type      loose `json:"type"`
+		Retryable loose `json:"retryable"`
+		Data      any   `json:"data"`
+	}
+	if json.Decode(data, &of) != nil { // it is no object
+		of.Name, of.Message = "Error", loose(data)
+	}
+	*w = wireError{Name: string(of.Name), Message: string(of.Message), NodeID: string(of.NodeID), Code: of.Code, Type: string(of.Type), Retryable: of.Retryable == "true", Data: of.Data}
+	return nil
+}
+
 // known are the classes of Moleculer and the errors of the runtime that mean the same.
 var known = []struct {
 	class string

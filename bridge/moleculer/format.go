@@ -127,11 +127,11 @@ func typeHoldsBytes(t reflect.Type, seen map[reflect.Type]bool) bool {
 }
 
 func (buffersJSON) Decode(data []byte, v any) error {
-	err := json.Decode(data, v)
+	err := decode(data, v)
 	if err == nil || !bytes.Contains(data, []byte(`"Buffer"`)) {
 		return err // a target without a type keeps a Buffer as it came
 	}
-	return json.Decode(withBase64(data), v)
+	return decode(withBase64(data), v)
 }
 
 // withBase64 returns the document with texts in base64 in place of Buffers, as Go's JSON has bytes.

@@ -44,7 +44,7 @@ type infoService struct {
 	Settings     raw                   `json:"settings,omitempty"`
 	Metadata     raw                   `json:"metadata,omitempty"`
 	Dependencies raw                   `json:"dependencies,omitempty"`
-	Description  string                `json:"description,omitempty"`
+	Description  loose                 `json:"description,omitempty"`
 	Actions      map[string]infoAction `json:"actions"` // by full name
 	Events       map[string]infoEvent  `json:"events"`
 }
@@ -52,7 +52,7 @@ type infoService struct {
 type infoAction struct {
 	Name        string `json:"name"`
 	RawName     string `json:"rawName"`
-	Description string `json:"description,omitempty"`
+	Description loose  `json:"description,omitempty"`
 	Params      raw    `json:"params,omitempty"` // a schema of fastest-validator
 	Rest        raw    `json:"rest,omitempty"`   // the addresses that moleculer-web gives it
 	Visibility  string `json:"visibility,omitempty"`
@@ -156,7 +156,7 @@ func (b *bridge) exposes() (*exposed, []infoService) {
 			continue
 		}
 		now.actions[a.Name], now.inputs[a.Name] = a, routedFormat(b.wire.values, a.Routes)
-		service(a.Service, a.Version).Actions[a.Name] = infoAction{Name: a.Name, RawName: a.Short, Description: a.Description, Params: b.paramsFor(a), Rest: restOf(a.Routes), Cache: false}
+		service(a.Service, a.Version).Actions[a.Name] = infoAction{Name: a.Name, RawName: a.Short, Description: loose(a.Description), Params: b.paramsFor(a), Rest: restOf(a.Routes), Cache: false}
 	}
 	for i, s := range b.node.Subscriptions() {
 		if strings.HasPrefix(s.Service, "$") || services[s.Service] == nil && !b.exposesName(s.Service+".on") {

@@ -30,7 +30,7 @@ func metadataOf(meta raw) (map[string]string, error) {
 		return nil, sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrHeadTooLarge.Name, "meta has %d bytes: %d is the limit", len(meta), inbound.MaxMetadataBytes)
 	}
 	var members map[string]raw
-	if err := json.Decode(meta, &members); err != nil {
+	if err := decode(meta, &members); err != nil {
 		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "meta cannot be read: %w", err)
 	}
 	if len(members) > inbound.MaxMetadata {

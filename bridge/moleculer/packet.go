@@ -1,9 +1,14 @@
 package moleculer
 
 import (
+	"bytes"
 	stdjson "encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sabir-go/sabir/codec/json"
 )
@@ -20,13 +25,13 @@ type head struct {
 
 // origin describes the call in which a request or an event was made: its level, its metadata and its trace.
 type origin struct {
-	Meta      raw    `json:"meta"`
-	Headers   raw    `json:"headers"` // since version 5
-	Level     int    `json:"level"`
-	Tracing   raw    `json:"tracing"`
-	ParentID  string `json:"parentID"`
-	RequestID string `json:"requestID"`
-	Caller    string `json:"caller"`
+	Meta      raw   `json:"meta"`
+	Headers   raw   `json:"headers"` // since version 5
+	Level     int   `json:"level"`
+	Tracing   raw   `json:"tracing"`
+	ParentID  loose `json:"parentID"`
+	RequestID loose `json:"requestID"`
+	Caller    loose `json:"caller"`
 }
 
 // The members of headers, and of meta before version 5, that belong to streams.
@@ -35,6 +40,38 @@ const (
 	streamError = "$streamError"
 	metaParams  = "$params" // what version 4 has in place of the params of a stream
 )
+
+// loose is a text that a program of Moleculer may have of another kind, since nothing there looks at it: a requestID that is a number. It then has the
+// text of its JSON. A packet that was refused for it would leave its caller without an answer.
+type loose string
+
+// UnmarshalJSON takes any value.
+func (l *loose) UnmarshalJSON(data []byte) error {
+	var t *string
+	switch {
+	case json.Decode(data, &t) != nil:
+		*l = loose(data)
+	case t != nil:
+		*l = loose(*t)
+	}
+	return nil
+}
+
+// milliseconds is a time limit, 0 for none. Moleculer's timers take a number that is a text, such as a variable of the environment.
+type milliseconds float64
+
+// UnmarshalJSON takes any value. One that is no number is no limit.
+func (m *milliseconds) UnmarshalJSON(data []byte) error {
+	limit, err := strconv.ParseFloat(strings.Trim(string(data), `"`), 64)
+	if err == nil && limit > 0 {
+		*m = milliseconds(min(limit, maxTimeout))
+	}
+	return nil
+}
+
+func (m milliseconds) duration() time.Duration {
+	return time.Duration(float64(m) * float64(time.Millisecond))
+}
 
 // inStream says which place in a stream a packet has: the first has the number 0, and the last has Stream false.
 type inStream struct {
@@ -46,10 +83,10 @@ type inStream struct {
 type request struct {
 	head
 	origin
-	ID      string   `json:"id"`
-	Action  string   `json:"action"`
-	Params  raw      `json:"params"`
-	Timeout *float64 `json:"timeout"` // ms
+	ID      raw          `json:"id"` // goes back as it came: the setting uidGenerator may make numbers
+	Action  string       `json:"action"`
+	Params  raw          `json:"params"`
+	Timeout milliseconds `json:"timeout"`
 	inStream
 }
 
@@ -69,7 +106,6 @@ type response struct {
 type event struct {
 	head
 	origin
-	ID        string   `json:"id"`
 	Event     string   `json:"event"`
 	Data      raw      `json:"data"`
 	Groups    []string `json:"groups"`
@@ -89,12 +125,32 @@ const (
 	maxID     = 256      // bytes of an id, of a node or of a request
 )
 
+// maxTimeout bounds the timeout of a request, in milliseconds: a day. More would not fit into a time.Duration.
+const maxTimeout = 24 * 60 * 60 * 1000
+
+// decode reads JSON as JavaScript writes it: a text that was cut within a character, such as an emoji, ends with half of it, which becomes U+FFFD.
+func decode(data []byte, v any) error {
+	err := json.Decode(data, v)
+	if err == nil || !bytes.Contains(data, []byte(`\ud`)) && !bytes.Contains(data, []byte(`\uD`)) {
+		return err
+	}
+	if whole := jsontext.Value(bytes.Clone(data)); whole.Format(jsontext.AllowInvalidUTF8(true)) == nil && json.Decode(whole, v) == nil {
+		return nil
+	}
+	return err
+}
+
 func (h *head) sentBy() *head { return h }
 
 func (h *head) payload() (string, *raw)     { return "", nil }
 func (r *request) payload() (string, *raw)  { return "params", &r.Params }
 func (r *response) payload() (string, *raw) { return "data", &r.Data }
 func (e *event) payload() (string, *raw)    { return "data", &e.Data }
+
+// hasID reports whether the request can be answered.
+func (r *request) hasID() bool {
+	return len(r.ID) <= maxID && len(r.ID) > 0 && string(r.ID) != "null" && string(r.ID) != `""`
+}
 
 func (h *head) check() error {
 	switch {

@@ -135,12 +135,12 @@ func (p *peer) offered() (o sabir.ForeignOffer) {
 		}
 		if !seen[full] {
 			seen[full] = true
-			o.Services = append(o.Services, introspect.Service{Name: full, Version: version, Description: clip(s.Description)})
+			o.Services = append(o.Services, introspect.Service{Name: full, Version: version, Description: clip(string(s.Description))})
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.Actions)) {
 			if a := s.Actions[name]; !ofNode && names.Fault(name) == "" && strings.HasPrefix(name, full+".") && !seen[name] {
 				seen[name] = true
-				o.Actions = append(o.Actions, introspect.Action{Name: name, Service: full, Version: version, Description: clip(a.Description), Visibility: a.visibilityOf(), In: a.input})
+				o.Actions = append(o.Actions, introspect.Action{Name: name, Service: full, Version: version, Description: clip(string(a.Description)), Visibility: a.visibilityOf(), In: a.input})
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(s.Events)) {

@@ -169,3 +169,90 @@ func TestANodeThatDoesNotListenToPingsIsNeitherGoneNorSilent(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// JavaScript's programs may give what they like as requestID, timeout and caller, and as ids with the setting uidGenerator; Moleculer's nodes pass it on. The packets
+// were dropped, and their callers waited for their time limits.
+func TestMembersOfAnotherKindThanMoleculersOwnAreTaken(t *testing.T) {
+	t.Parallel()
+	a := newPlace(t)
+	h := a.byHand("other")
+	infos, answers := h.subscribe("INFO"), h.subscribe("RES.other")
+	got := make(chan string, 1)
+	a.node("go", []sabir.Servable{orders(), heard("mail", "user.*", got)}, moleculer.Expose("**"))
+	h.announced(infos, "v3.orders")
+	for members, want := range map[string]string{
+		`"id":7`: `7 {"limited":false,"requestID":""}`,
+		`"id":"a","requestID":7,"caller":{},"parentID":8`:          `"a" {"limited":false,"requestID":"7"}`,
+		`"id":"b","timeout":"60000"`:                               `"b" {"limited":true,"requestID":""}`,
+		`"id":"c","timeout":"soon","requestID":"cut \ud83d","x":0`: `"c" {"limited":false,"requestID":"cut ` + "\ufffd" + `"}`,
+	} {
+		h.send("REQ.go", `"action":"v3.orders.info",`+members)
+		var answer struct {
+			ID   json.RawMessage
+			Data struct {
+				Limited   bool   `json:"limited"`
+				RequestID string `json:"requestID"`
+			}
+		}
+		h.receive(answers, &answer)
+		if data, err := json.Marshal(answer.Data); string(answer.ID)+" "+string(data) != want {
+			t.Errorf("%s is answered with %s %s, %v", members, answer.ID, data, err)
+		}
+	}
+	h.send("EVENT.go", `"id":7,"requestID":8,"event":"user.created","data":"Ada"`)
+	if text := next(t, got); text != "mail user.created Ada " {
+		t.Errorf("the handler got %q", text)
+	}
+}
+
+func TestATextThatWasCutWithinACharacterIsRead(t *testing.T) {
+	t.Parallel()
+	a := newPlace(t)
+	h := a.byHand("other")
+	infos, answers := h.subscribe("INFO"), h.subscribe("RES.other")
+	a.node("go", []sabir.Servable{orders()}, moleculer.Expose("**"))
+	h.announced(infos, "v3.orders")
+	for _, members := range []string{`"params":"cut \ud83d"`, `"params":"cut \ud83d","headers":{"a":1}`} {
+		h.send("REQ.go", `"id":"1","action":"v3.orders.echo",`+members)
+		var answer struct {
+			Data  string
+			Error json.RawMessage
+		}
+		if h.receive(answers, &answer); answer.Data != "cut \ufffd" {
+			t.Errorf("%s is answered with %q, %s", members, answer.Data, answer.Error)
+		}
+	}
+}
+
+// What a program throws need not be an error: the answer was dropped, and the call ended at its time limit.
+func TestWhateverAMoleculerHandlerThrowsEndsTheCall(t *testing.T) {
+	t.Parallel()
+	a := newPlace(t)
+	h := a.byHand("other")
+	requests := h.subscribe("REQ.other")
+	n := a.node("go", nil)
+	h.send("INFO", `"instanceID":"i","seq":1,"services":[{"name":"other","description":["of","lines"],"actions":{"other.fail":{"name":"other.fail"}}}]`)
+	if err := n.WaitFor(t.Context(), "other"); err != nil {
+		t.Fatal(err)
+	}
+	for thrown, want := range map[string]string{
+		`{"name":"Error","message":{"code":418,"message":"tea"}}`: `HandlerFailed: {"code":418,"message":"tea"}`,
+		`{"name":7,"message":"m","type":5,"retryable":"yes"}`:     `5: m`,
+		`{"message":"cut \ud83d"}`:                                "HandlerFailed: cut \ufffd",
+		`"text"`:                                                  `HandlerFailed: "text"`,
+	} {
+		ended := make(chan error, 1)
+		go func() {
+			_, err := sabir.Call[any](t.Context(), n, "other.fail", sabir.Empty{})
+			ended <- err
+		}()
+		var request struct {
+			ID string `json:"id"`
+		}
+		h.receive(requests, &request)
+		h.send("RES.go", `"id":"`+request.ID+`","success":false,"error":`+thrown)
+		if err := <-ended; err == nil || err.Error() != want {
+			t.Errorf("%s is the error %v", thrown, err)
+		}
+	}
+}

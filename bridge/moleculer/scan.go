@@ -72,6 +72,13 @@ func (m *members) plain() string {
 	return ""
 }
 
+// plainPart is plain, as it stands in the packet.
+func (m *members) plainPart() raw {
+	from := m.at
+	m.plain()
+	return raw(m.data[from:m.at:m.at])
+}
+
 // text is plain, and "" for null.
 func (m *members) text() string {
 	if m.word("null") {
@@ -158,7 +165,7 @@ func (r *request) scan(data []byte) bool {
 		switch name {
 		case "id":
 			m.once(0)
-			s.ID = m.text()
+			s.ID = m.plainPart()
 		case "action":
 			m.once(1)
 			s.Action = m.text()
@@ -174,8 +181,7 @@ func (r *request) scan(data []byte) bool {
 		case "timeout":
 			m.once(5)
 			if !m.word("null") {
-				limit := float64(m.number())
-				s.Timeout = &limit
+				s.Timeout = milliseconds(min(m.number(), maxTimeout))
 			}
 		case "level":
 			m.once(6)
@@ -185,13 +191,13 @@ func (r *request) scan(data []byte) bool {
 			s.Tracing = m.simple()
 		case "parentID":
 			m.once(8)
-			s.ParentID = m.text()
+			s.ParentID = loose(m.text())
 		case "requestID":
 			m.once(9)
-			s.RequestID = m.text()
+			s.RequestID = loose(m.text())
 		case "caller":
 			m.once(10)
-			s.Caller = strings.Clone(m.text()) // the node remembers callers
+			s.Caller = loose(strings.Clone(m.text())) // the node remembers callers
 		case "stream":
 			m.once(11)
 			s.Stream = m.boolean()

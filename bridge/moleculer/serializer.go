@@ -134,7 +134,7 @@ func (s *serializer) decode(data []byte, packet carrier) error {
 	} else if quick, ok := packet.(scanner); ok && quick.scan(data) {
 		return packet.sentBy().check()
 	}
-	if err := json.Decode(data, packet); err != nil {
+	if err := decode(data, packet); err != nil {
 		return err
 	}
 	return packet.sentBy().check()

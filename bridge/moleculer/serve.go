@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
@@ -23,9 +22,6 @@ func putBuffer(held *[]byte, used []byte) {
 		buffers.Put(held)
 	}
 }
-
-// maxTimeout bounds the timeout of a request, in milliseconds: a day. More would not fit into a time.Duration.
-const maxTimeout = 24 * 60 * 60 * 1000
 
 // served is a request that is served, with what belongs to its call.
 type served struct {
@@ -56,7 +52,7 @@ func (c *callValues) Value(key any) any {
 func (b *bridge) takeRequest(data []byte) {
 	s := &served{bridge: b}
 	r := &s.request
-	if !b.read("REQ", data, r) || r.ID == "" || len(r.ID) > maxID {
+	if !b.read("REQ", data, r) || !r.hasID() {
 		return
 	}
 	if s.from = b.noticed(r.Sender); s.from == nil {
@@ -161,9 +157,7 @@ func (s *served) call(action *sabir.Action, input codec.Codec, dst []byte) ([]by
 	if err != nil {
 		return dst, err
 	}
-	if r.Timeout != nil && *r.Timeout > 0 {
-		in.Limit = time.Duration(min(*r.Timeout, maxTimeout) * float64(time.Millisecond))
-	}
+	in.Limit = r.Timeout.duration()
 	return action.Serve(in, input, dst, b.wire.present(r.Params))
 }
 
@@ -179,7 +173,7 @@ func notFound(action string, b *bridge) *sabir.Error {
 
 // inbound describes a request or an event as one from outside. from may be nil, as values are for an event.
 func (b *bridge) inbound(from *peer, sender string, o *origin, values *callValues) (gateway.Inbound, error) {
-	in := gateway.Inbound{From: sender, RequestID: o.RequestID, Level: max(o.Level-1, 0), CalledBy: o.Caller[:min(len(o.Caller), 255)]}
+	in := gateway.Inbound{From: sender, RequestID: string(o.RequestID), Level: max(o.Level-1, 0), CalledBy: string(o.Caller[:min(len(o.Caller), 255)])}
 	var err error
 	if in.Metadata, err = metadataOf(o.Meta); err != nil {
 		return in, err
@@ -220,7 +214,7 @@ func traceParent(o *origin) string {
 	if string(o.Tracing) != "true" {
 		return ""
 	}
-	trace, span := strings.ReplaceAll(o.RequestID, "-", ""), strings.ReplaceAll(o.ParentID, "-", "")
+	trace, span := strings.ReplaceAll(string(o.RequestID), "-", ""), strings.ReplaceAll(string(o.ParentID), "-", "")
 	if len(trace) != 32 || len(span) < 16 {
 		return ""
 	}
@@ -232,7 +226,7 @@ func traceParent(o *origin) string {
 
 // appendAnswer appends the beginning of a response, with a member for its headers.
 func (b *bridge) appendAnswer(dst []byte, r *request, header string) []byte {
-	dst = appendText(append(b.appendHead(dst, r.Version), `,"id":`...), r.ID)
+	dst = append(append(b.appendHead(dst, r.Version), `,"id":`...), r.ID...)
 	if r.Version == "5" {
 		dst = append(append(append(dst, `,"headers":{`...), header...), '}')
 	}

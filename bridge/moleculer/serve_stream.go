@@ -100,8 +100,8 @@ func (b *bridge) serveStream(r *request, action *sabir.Action, input codec.Codec
 		return
 	}
 	wait := openLimit
-	if r.Timeout != nil && *r.Timeout > 0 {
-		wait = min(wait, time.Duration(min(*r.Timeout, maxTimeout)*float64(time.Millisecond))/2)
+	if r.Timeout > 0 {
+		wait = min(wait, r.Timeout.duration()/2)
 	}
 	begin := time.AfterFunc(wait, s.begin)
 	defer begin.Stop()
