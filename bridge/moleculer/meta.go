@@ -18,11 +18,49 @@ const documentsKey = "moleculer-json"
 
 // reserved are the keys of metadata that only nodes of the cluster may set.
 func reserved(key string) bool {
-	return inbound.Reserved(key) || key == documentsKey || key == objectMode || key == streamError || key == metaParams
+	return inbound.Reserved(key) || key == documentsKey
 }
 
-// metadataOf reads meta. The error is of one that is no object, or too large.
+// ofStreams reports whether a member of meta belongs to a stream of protocol 4.
+func ofStreams(key string) bool {
+	return key == objectMode || key == streamError || key == metaParams
+}
+
+// metadataOf reads meta as metadata.
 func metadataOf(meta raw) (map[string]string, error) {
+	members, err := membersOf(meta)
+	if members == nil {
+		return nil, err
+	}
+	pairs := make(map[string]string, len(members)+1)
+	var documents []string
+	for key, value := range members {
+		if reserved(key) {
+			continue
+		}
+		text, isText := textOf(value)
+		pairs[key] = text
+		if !isText && !strings.Contains(key, ",") {
+			documents = append(documents, key)
+		}
+	}
+	if documents != nil {
+		slices.Sort(documents)
+		pairs[documentsKey] = strings.Join(documents, ",")
+	}
+	return pairs, nil
+}
+
+// textOf is a value of meta in metadata, and whether it is a text there too.
+func textOf(value raw) (text string, isText bool) {
+	if len(value) > 0 && value[0] == '"' && json.Decode(value, &text) == nil {
+		return text, true
+	}
+	return string(value), false
+}
+
+// membersOf reads meta. The error is of one that is no object, or too large.
+func membersOf(meta raw) (map[string]raw, error) {
 	if len(meta) == 0 || string(meta) == "{}" || string(meta) == "null" {
 		return nil, nil
 	}
@@ -36,27 +74,7 @@ func metadataOf(meta raw) (map[string]string, error) {
 	if len(members) > inbound.MaxMetadata {
 		return nil, sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrHeadTooLarge.Name, "meta has %d members: %d is the limit", len(members), inbound.MaxMetadata)
 	}
-	pairs := make(map[string]string, len(members)+1)
-	var documents []string
-	for key, value := range members {
-		if reserved(key) {
-			continue
-		}
-		var text string
-		if len(value) > 0 && value[0] == '"' && json.Decode(value, &text) == nil {
-			pairs[key] = text
-			continue
-		}
-		pairs[key] = string(value)
-		if !strings.Contains(key, ",") {
-			documents = append(documents, key)
-		}
-	}
-	if documents != nil {
-		slices.Sort(documents)
-		pairs[documentsKey] = strings.Join(documents, ",")
-	}
-	return pairs, nil
+	return members, nil
 }
 
 // appendMeta appends metadata as meta. What is only for the nodes of the cluster stays here.
@@ -176,20 +194,17 @@ func mergeBack(ctx context.Context, sent map[string]string, meta raw) {
 	if !ok {
 		return
 	}
-	pairs, err := metadataOf(meta)
+	members, err := membersOf(meta)
 	if err != nil {
 		return
 	}
-	documents := strings.Split(pairs[documentsKey], ",")
-	for _, key := range slices.Sorted(maps.Keys(pairs)) {
-		value := pairs[key]
-		if old, known := sent[key]; key == documentsKey || known && old == value {
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		if ofStreams(key) || reserved(key) && key[0] != '$' { // $statusCode is for the gateway further up
 			continue
 		}
-		if slices.Contains(documents, key) {
-			to.set(key, raw(value))
-		} else {
-			to.set(key, appendText(nil, value))
+		text, _ := textOf(members[key])
+		if old, known := sent[key]; !known || old != text {
+			to.set(key, members[key])
 		}
 	}
 }

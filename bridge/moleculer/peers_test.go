@@ -256,3 +256,27 @@ func TestWhateverAMoleculerHandlerThrowsEndsTheCall(t *testing.T) {
 		}
 	}
 }
+
+// moleculer-web takes the status of an answer from meta, whichever handler set it.
+func TestMetaForTheGatewayPassesTheNode(t *testing.T) {
+	t.Parallel()
+	a := newPlace(t)
+	h := a.byHand("other")
+	infos, requests, answers := h.subscribe("INFO"), h.subscribe("REQ.other"), h.subscribe("RES.other")
+	n := a.node("go", []sabir.Servable{orders()}, moleculer.Expose("**"))
+	h.announced(infos, "v3.orders")
+	h.send("INFO", `"instanceID":"i","seq":1,"services":[{"name":"other","actions":{"other.create":{"name":"other.create"}}}]`)
+	if err := n.WaitFor(t.Context(), "other"); err != nil {
+		t.Fatal(err)
+	}
+	h.send("REQ.go", `"id":"1","action":"v3.orders.relay","params":"other.create","meta":{"user":"Ada","$params":1}`)
+	var request struct {
+		ID string `json:"id"`
+	}
+	h.receive(requests, &request)
+	h.send("RES.go", `"id":"`+request.ID+`","success":true,"data":"made","meta":{"user":"Ada","$statusCode":201,"$location":"/1","$params":2,"sabir.principal":"forged"}`)
+	var answer struct{ Meta json.RawMessage }
+	if h.receive(answers, &answer); string(answer.Meta) != `{"$location":"/1","$statusCode":201}` {
+		t.Errorf("meta is %s", answer.Meta)
+	}
+}
