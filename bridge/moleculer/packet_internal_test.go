@@ -3,6 +3,8 @@ package moleculer
 import (
 	"bytes"
 	stdjson "encoding/json"
+	"fmt"
+	"math"
 	"testing"
 
 	"github.com/sabir-go/sabir"
@@ -83,6 +85,28 @@ func TestNodesThatMeetOverTCPAreSpokenToInTheirVersion(t *testing.T) {
 			if got := b.versionOf(&infoPacket{Client: c}); got != want {
 				t.Errorf("%s %s is spoken to in version %s, want %s", c.Type, c.Version, got, want)
 			}
+		}
+	}
+}
+
+// JSON.stringify makes null of them. A packet of another serializer was dropped, and its caller waited for its time limit.
+func TestNumbersThatJSONHasNotAreNullInWhatGoesWithAPayload(t *testing.T) {
+	for _, c := range []codec.Codec{msgpack.Codec, cbor.Codec} {
+		s, err := newSerializer(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		packet, err := c.Append(nil, map[string]any{"ver": "5", "sender": "js", "id": "1", "success": false, "meta": map[string]any{"n": math.NaN()},
+			"error": map[string]any{"message": "m", "data": []any{math.Inf(1), 1.5}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer response
+		if err := s.decode(packet, &answer); err != nil {
+			t.Fatalf("%s: %v", c.Name(), err)
+		}
+		if meta, data := string(answer.Meta), fmt.Sprint(answer.Error.Data); meta != `{"n":null}` || data != "[<nil> 1.5]" {
+			t.Errorf("%s: meta is %s, and the data of the error %s", c.Name(), meta, data)
 		}
 	}
 }

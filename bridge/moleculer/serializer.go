@@ -155,7 +155,30 @@ func (s *serializer) toJSON(data []byte, packet carrier) ([]byte, error) {
 			delete(members, name)
 		}
 	}
-	return json.Append(nil, members)
+	text, err := json.Append(nil, members)
+	if err != nil {
+		text, err = json.Append(nil, finite(members))
+	}
+	return text, err
+}
+
+// finite puts nil in the place of the numbers within a value that JSON has not, as JSON.stringify does.
+func finite(value any) any {
+	switch v := value.(type) {
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+	case []any:
+		for i := range v {
+			v[i] = finite(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = finite(v[key])
+		}
+	}
+	return value
 }
 
 // writing is a packet that is being written.
