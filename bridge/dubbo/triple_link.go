@@ -267,6 +267,9 @@ func isRefused(err error) bool {
 
 // answer reads the one message of an answer, and its end. An error status is an error.
 func (l *tripleLink) answer(ctx context.Context, to *method, response *http.Response) ([]byte, error) {
+	if response.StatusCode != http.StatusOK {
+		return nil, l.statusOf(to, response)
+	}
 	held := &l.provider.bridge.bodies
 	data, err := readMessage(response.Body, response.Header.Get(headerEncoding), held)
 	if err == nil {
@@ -299,13 +302,34 @@ func (l *tripleLink) statusOf(to *method, response *http.Response) error {
 		text, of = response.Header.Get(headerStatus), response.Header
 	}
 	status, err := strconv.ParseUint(text, 10, 8)
-	if err != nil {
-		return l.badAnswer(to, fmt.Errorf("the status of HTTP is %d, and that of gRPC is missing", response.StatusCode))
-	}
-	if status == 0 {
+	switch {
+	case err != nil && response.StatusCode == http.StatusOK:
+		return l.badAnswer(to, errors.New("the status of gRPC is missing"))
+	case err != nil, status == 0 && response.StatusCode != http.StatusOK:
+		return errorOfTriple(statusOfHTTP(response.StatusCode), "the Dubbo provider "+l.provider.id+" answers "+to.action+" with the status "+response.Status+" of HTTP", l.provider.id, to.action)
+	case status == 0:
 		return nil
 	}
 	return errorOfTriple(int(status), percentDecode(of.Get(headerMessage)), l.provider.id, to.action)
+}
+
+// statusOfHTTP is the status of gRPC for that of an answer without one, as gRPC's clients have it: Dubbo for Go does not know the method, or a
+// gateway answers in the provider's place.
+func statusOfHTTP(status int) int {
+	code := sabir.CodeUnknown
+	switch status {
+	case http.StatusBadRequest:
+		code = sabir.CodeInternal
+	case http.StatusUnauthorized:
+		code = sabir.CodeUnauthenticated
+	case http.StatusForbidden:
+		code = sabir.CodePermissionDenied
+	case http.StatusNotFound:
+		code = sabir.CodeUnimplemented
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		code = sabir.CodeUnavailable
+	}
+	return code.GRPCStatus()
 }
 
 // errorOfTriple is a status of gRPC, as callers here have it.

@@ -98,6 +98,9 @@ func (s *tripleStream) Recv(value any) error {
 	if s.failed != nil {
 		return s.failed
 	}
+	if s.response.StatusCode != http.StatusOK {
+		return s.link.statusOf(s.to, s.response)
+	}
 	held := &s.link.provider.bridge.bodies
 	data, err := readMessage(s.response.Body, s.response.Header.Get(headerEncoding), held)
 	if err == io.EOF {

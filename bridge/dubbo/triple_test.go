@@ -10,8 +10,10 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -599,6 +601,42 @@ func TestStreamsAndConnectionsComeBackAfterAProviderOfTriple(t *testing.T) {
 				t.Errorf("got %v", got)
 			}
 			return
+		}
+	}
+}
+
+// Dubbo for Go answers a method that it has not with 404 and a text, which was read as a message: the error was LinkLost, as if the provider had gone in the middle.
+func TestAnAnswerThatIsNotOfGRPCIsTheErrorOfItsStatus(t *testing.T) {
+	var status atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "404 page not found", int(status.Load())) }))
+	server.Config.Protocols = new(http.Protocols)
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	defer server.Close()
+	n := start(t, dubbo.Bridge(dubbo.Reference("tri://"+server.Listener.Addr().String(), dubbo.Interface("com.shop.OrderService", "orders",
+		dubbo.Method("ping", dubbo.Parameters()), dubbo.Method("watch", dubbo.ServerStream(), dubbo.Parameters("java.lang.String"))))))
+	if err := n.WaitFor(t.Context(), "orders"); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []struct {
+		status int
+		code   sabir.Code
+		text   string
+	}{
+		{404, sabir.ErrActionNotFound.Code, "404 Not Found"},
+		{403, sabir.CodePermissionDenied, "403 Forbidden"},
+		{503, sabir.CodeUnavailable, "503 Service Unavailable"},
+		{418, sabir.CodeUnknown, "418 I'm a teapot"},
+	} {
+		status.Store(int64(of.status))
+		_, err := sabir.Call[string](t.Context(), n, "orders.ping", sabir.Empty{})
+		if e := sabir.AsError(err); e == nil || e.Code != of.code || !strings.Contains(e.Message, of.text) {
+			t.Errorf("a call that is answered with %d: %v", of.status, err)
+		}
+		for _, err := range sabir.CallStream[string](t.Context(), n, "orders.watch", "x") {
+			if e := sabir.AsError(err); e == nil || e.Code != of.code || !strings.Contains(e.Message, of.text) {
+				t.Errorf("a stream that is answered with %d: %v", of.status, err)
+			}
 		}
 	}
 }
