@@ -111,8 +111,11 @@ func (b *bridge) serveRequest(ctx context.Context, c *connection, t table, f *fr
 		putBuffer(held, out)
 		return
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		out = appendException(out[:headerSize], m, inv, err)
+	case string(out[headerSize+1:]) == "N": // Java has a kind of its own for null, and Dubbo for Go breaks the connection where a value is null
+		out = appendKind(out[:headerSize], replyNull, inv.answersAttachments)
 	}
 	if inv.answersAttachments {
 		out = appendAttachments(out, answer.with(protocolVersion))

@@ -126,6 +126,26 @@ func TestAnAnswerIsByteForByteThatOfJava(t *testing.T) {
 	}
 }
 
+// Dubbo for Go breaks the connection, with all calls on it, where null comes as a value.
+func TestNullIsAnsweredByTheKindThatJavaHasForIt(t *testing.T) {
+	address := freeAddress(t)
+	s := sabir.NewService("orders")
+	sabir.Handle(s, "none", func(context.Context, sabir.Empty) (*string, error) { return nil, nil })
+	sabir.Handle(s, "void", func(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, nil })
+	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("dubbo://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0")))))
+	p := dial(t, address)
+	for _, method := range []string{"none", "void"} {
+		p.write(frame(0xc2, 0, 7, call(t, method, "", nil)))
+		if _, status, _, body := p.next(); status != 20 || body[0] != 0x95 || body[1] != 'H' {
+			t.Errorf("%s: the status is %d, and the body %x", method, status, body)
+		}
+	}
+	p.write(frame(0xc2, 0, 7, call(t, "$echo", "Ljava/lang/Object;", nil, nil)))
+	if _, status, _, body := p.next(); status != 20 || body[0] != 0x95 || body[1] != 'H' {
+		t.Errorf("$echo: the status is %d, and the body %x", status, body)
+	}
+}
+
 func TestASilentConsumerGetsHeartbeatsAndIsLeft(t *testing.T) {
 	_, address := serving(t, dubbo.Heartbeat(50*time.Millisecond))
 	p := dial(t, address)
