@@ -299,17 +299,23 @@ func parseInstance(application string, data []byte) (*dubbo.Instance, error) {
 	return &dubbo.Instance{Application: application, Host: i.Address, Port: i.Port, Metadata: i.Payload.Metadata}, nil
 }
 
+// metadataPaths are where the metadata of an application may be: where Java has them, and where Dubbo for Go has.
+func (s *session) metadataPaths(application string) [2]string {
+	return [2]string{s.path("metadata", application), s.path(application)}
+}
+
 // PutMetadata implements dubbo.RegistrySession.
 func (s *session) PutMetadata(ctx context.Context, application, revision string, text []byte) error {
-	parent := s.path("metadata", application)
-	if err := s.parents(ctx, parent); err != nil {
-		return err
+	for _, parent := range s.metadataPaths(application) {
+		if err := s.parents(ctx, parent); err != nil {
+			return err
+		}
+		_, err := await(ctx, func() (string, error) { return s.Create(parent+"/"+revision, text, 0, s.acl()) })
+		if err != nil && !errors.Is(err, zk.ErrNodeExists) { // of an instance with the same interfaces
+			return err
+		}
 	}
-	_, err := await(ctx, func() (string, error) { return s.Create(parent+"/"+revision, text, 0, s.acl()) })
-	if errors.Is(err, zk.ErrNodeExists) { // of an instance with the same interfaces
-		return nil
-	}
-	return err
+	return nil
 }
 
 // Metadata implements dubbo.RegistrySession.
@@ -317,6 +323,11 @@ func (s *session) Metadata(ctx context.Context, application, revision string) ([
 	if !isName(revision) {
 		return nil, errors.New("the revision that it has in ZooKeeper is no name")
 	}
-	r, err := await(ctx, func() (read, error) { return s.get(s.path("metadata", application, revision)) })
-	return r.data, err
+	for _, parent := range s.metadataPaths(application) {
+		r, err := await(ctx, func() (read, error) { return s.get(parent + "/" + revision) })
+		if !errors.Is(err, zk.ErrNoNode) {
+			return r.data, err
+		}
+	}
+	return nil, zk.ErrNoNode
 }

@@ -63,6 +63,44 @@ func TestOnlyTheUserMayChangeWhatIsEntered(t *testing.T) {
 	<-ended
 }
 
+// Java and Dubbo for Go have them in different places.
+func TestMetadataAreWhereJavaAndDubboForGoLookForThem(t *testing.T) {
+	server := brokers.ForTest(t, brokers.ZooKeeper)
+	ctx, cancel := context.WithCancel(t.Context())
+	other, events, err := zk.Connect([]string{server.Addr()}, 4*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	r := &Registry{Servers: []string{server.Addr()}}
+	go r.Run(ctx, slog.New(slog.NewTextHandler(t.Output(), nil)), func(ctx context.Context, s dubbo.RegistrySession) error {
+		defer close(ended)
+		if err := s.PutMetadata(ctx, "shop", "r1", []byte("node")); err != nil {
+			t.Error(err)
+		}
+		for _, path := range []string{"/dubbo/metadata/shop/r1", "/dubbo/shop/r1"} {
+			if text, _, err := other.Get(path); err != nil || string(text) != "node" {
+				t.Errorf("%s is %q, %v", path, text, err)
+			}
+		}
+		if _, err := other.Create("/dubbo/shop/r2", []byte("other"), 0, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Error(err)
+		}
+		if text, err := s.Metadata(ctx, "shop", "r2"); err != nil || string(text) != "other" {
+			t.Errorf("the metadata of Dubbo for Go are %q, %v", text, err)
+		}
+		if _, err := s.Metadata(ctx, "shop", "r3"); !errors.Is(err, zk.ErrNoNode) {
+			t.Errorf("those that are not there: %v", err)
+		}
+		cancel()
+		return ctx.Err()
+	})
+	<-ended
+	other.Close()
+	for range events {
+	}
+}
+
 func TestAServerThatStandsStillDoesNotHoldUpTheEnd(t *testing.T) {
 	server := brokers.ForTest(t, brokers.ZooKeeper)
 	if err := server.Suspend(); err != nil {
