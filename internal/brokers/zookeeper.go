@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -26,7 +27,7 @@ func startZooKeeper(s *Server) error {
 	if err != nil {
 		return fmt.Errorf("%w: Maven Central cannot be reached: %w", ErrMissing, err)
 	}
-	settings := fmt.Sprintf("clientPort=%d\nclientPortAddress=127.0.0.1\ndataDir=%s\ntickTime=500\nadmin.enableServer=false\n4lw.commands.whitelist=ruok\n%s\n", s.port, s.file("data"), s.config.Extra)
+	settings := fmt.Sprintf("clientPort=%d\nclientPortAddress=127.0.0.1\ndataDir=%s\ntickTime=500\nadmin.enableServer=false\n4lw.commands.whitelist=srvr\n%s\n", s.port, s.file("data"), s.config.Extra)
 	file, err := s.write("zoo.cfg", settings)
 	if err != nil {
 		return err
@@ -46,11 +47,11 @@ func zooKeeperAnswers(s *Server) error {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	if _, err := io.WriteString(conn, "ruok"); err != nil {
+	if _, err := io.WriteString(conn, "srvr"); err != nil {
 		return err
 	}
 	answer, err := io.ReadAll(io.LimitReader(conn, 100))
-	if err == nil && string(answer) != "imok" {
+	if err == nil && !strings.HasPrefix(string(answer), "Zookeeper version") { // it says "not currently serving requests" while it reads its data
 		err = errors.New("it answers " + strconv.Quote(string(answer)))
 	}
 	return err
