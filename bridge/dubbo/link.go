@@ -101,12 +101,12 @@ func (l *link) silence(now time.Time) time.Duration {
 }
 
 // open implements session.
-func (l *link) open(_ context.Context, to *method) (sabir.ForeignStream, error) {
+func (l *link) open(_ context.Context, to calledMethod) (sabir.ForeignStream, error) {
 	return nil, sabir.Errorf(sabir.CodeUnimplemented, "NoStreams", "%s: the protocol dubbo carries no streams: call it by tri://", to.action)
 }
 
 // call implements session.
-func (l *link) call(ctx context.Context, to *method, r *sabir.Request) error {
+func (l *link) call(ctx context.Context, to calledMethod, r *sabir.Request) error {
 	p := l.provider
 	held := buffers.Get().(*[]byte)
 	out, err := p.appendRequest(ctx, to, r, (*held)[:0])
@@ -130,7 +130,7 @@ func (l *link) call(ctx context.Context, to *method, r *sabir.Request) error {
 	}
 	select {
 	case f := <-answered:
-		return p.finish(ctx, to, r, &f)
+		return p.finish(ctx, to.method, r, &f)
 	case <-l.ended:
 	case <-ctx.Done():
 		l.take(id)
@@ -138,13 +138,13 @@ func (l *link) call(ctx context.Context, to *method, r *sabir.Request) error {
 	}
 	select { // the answer may have come just before the end
 	case f := <-answered:
-		return p.finish(ctx, to, r, &f)
+		return p.finish(ctx, to.method, r, &f)
 	default:
 		return p.lost(to.action)
 	}
 }
 
-func (p *provider) appendRequest(ctx context.Context, to *method, r *sabir.Request, dst []byte) ([]byte, error) {
+func (p *provider) appendRequest(ctx context.Context, to calledMethod, r *sabir.Request, dst []byte) ([]byte, error) {
 	name, descriptor, generic := to.name, descriptorOf(to.types), to.types == nil
 	if generic {
 		name, descriptor = genericMethod, genericDescriptor
@@ -157,10 +157,10 @@ func (p *provider) appendRequest(ctx context.Context, to *method, r *sabir.Reque
 	if err != nil {
 		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the call of %s cannot be written: %w", to.action, err)
 	}
-	if out, err = r.AppendInput(outgoing{to}, out); err != nil {
+	if out, err = r.AppendInput(outgoing{to.method}, out); err != nil {
 		return nil, err
 	}
-	out, err = hessian.Append(out, p.bridge.attachmentsFor(ctx, to.of, generic))
+	out, err = hessian.Append(out, p.bridge.attachmentsFor(ctx, to, generic))
 	if err != nil {
 		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the metadata of the call of %s cannot be written: %w", to.action, err)
 	}

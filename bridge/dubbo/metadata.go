@@ -45,7 +45,8 @@ func textOf(value any) (string, bool) {
 }
 
 // attachmentsFor are those of a call that is made with the context.
-func (b *bridge) attachmentsFor(ctx context.Context, m *Mapping, generic bool) map[string]string {
+func (b *bridge) attachmentsFor(ctx context.Context, to calledMethod, generic bool) map[string]string {
+	m := to.of
 	sent := sabir.MetadataFromContext(ctx)
 	pairs := make(map[string]string, len(sent)+7)
 	for name, value := range sent {
@@ -56,6 +57,9 @@ func (b *bridge) attachmentsFor(ctx context.Context, m *Mapping, generic bool) m
 	pairs["path"], pairs["interface"], pairs["remote.application"] = m.name, m.name, b.applicationName()
 	if b.tag != "" {
 		pairs[paramTag] = b.tag
+	}
+	if to.token != "" {
+		pairs[paramToken] = to.token
 	}
 	if m.version != "" {
 		pairs["version"] = m.version

@@ -51,8 +51,8 @@ type provider struct {
 // session is a connection to a provider, in one of the protocols.
 type session interface {
 	// call makes a call.
-	call(ctx context.Context, to *method, r *sabir.Request) error
-	open(ctx context.Context, to *method) (sabir.ForeignStream, error)
+	call(ctx context.Context, to calledMethod, r *sabir.Request) error
+	open(ctx context.Context, to calledMethod) (sabir.ForeignStream, error)
 	// stops reports whether the provider takes no more calls.
 	stops() bool
 	// waits reports whether calls are in flight.
@@ -75,10 +75,11 @@ type catalog struct {
 	spare      bool // calls prefer other providers: its weight is 0
 }
 
-// calledMethod is a method at a provider, with the time limit that the provider has for it; 0 for none.
+// calledMethod is a method at a provider, with what the provider asks of its calls.
 type calledMethod struct {
 	*method
-	limit time.Duration
+	limit time.Duration // 0 for none
+	token string        // which calls must bring; "" for none
 }
 
 // offering is an interface that a provider has, with the parameters by which a registry names it.
@@ -152,7 +153,7 @@ func (p *provider) set(all []offering) {
 			if one.stream && !p.triple {
 				continue // only other providers offer it
 			}
-			c.methods[one.action] = calledMethod{one, namedTimeout(o.params, one.name)}
+			c.methods[one.action] = calledMethod{one, namedTimeout(o.params, one.name), o.params[paramToken]}
 			c.offer.Actions = append(c.offer.Actions, introspect.Action{Name: one.action, Service: m.service, Visibility: introspect.ClusterOnly, Stream: one.stream, Shape: one.shape})
 		}
 		c.spare = c.spare || weightless(o.params)
@@ -317,7 +318,7 @@ func (p *provider) Send(ctx context.Context, r *sabir.Request) error {
 		ctx, cancel = context.WithTimeout(ctx, to.limit)
 		defer cancel()
 	}
-	return s.call(ctx, to.method, r)
+	return s.call(ctx, to, r)
 }
 
 // Emit implements sabir.ForeignNode. Dubbo has no events, and its providers offer no handlers of any.
@@ -332,5 +333,5 @@ func (p *provider) Open(ctx context.Context, action *sabir.Action) (sabir.Foreig
 	if !to.stream && p.triple {
 		return nil, sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrNoStream.Name, to.action+" is no stream: give its dubbo.Method the option dubbo.ServerStream or dubbo.Stream if it is one")
 	}
-	return s.open(ctx, to.method)
+	return s.open(ctx, to)
 }

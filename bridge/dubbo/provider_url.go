@@ -15,6 +15,7 @@ const (
 	paramTag     = "dubbo.tag"
 	paramWeight  = "weight"
 	paramTimeout = "timeout"
+	paramToken   = "token"
 )
 
 // reservedParameters are those that the bridge itself sets.

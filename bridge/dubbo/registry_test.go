@@ -2,11 +2,15 @@ package dubbo_test
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"log"
 	"maps"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -449,6 +453,56 @@ func TestTagsWeightsAndDisabledProvidersAreHeeded(t *testing.T) {
 	}
 	if len(labels) != 2 || labels[0]["weight"] != "50" && labels[1]["weight"] != "50" || labels[0]["application"] != "go-shop" {
 		t.Errorf("the labels of providers are %v", labels)
+	}
+}
+
+// A provider with token="true" refuses calls without what the registry says of it.
+func TestCallsBringTheTokenOfTheirProvider(t *testing.T) {
+	brokers.Long(t)
+	server, got := brokers.ForTest(t, brokers.ZooKeeper), make(chan string, 1)
+	frames, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer frames.Close()
+	go func() {
+		c, err := frames.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		head := make([]byte, 16)
+		if _, err := io.ReadFull(c, head); err == nil {
+			body := make([]byte, binary.BigEndian.Uint32(head[12:]))
+			_, _ = io.ReadFull(c, body)
+			_, token, _ := strings.Cut(string(body), "\x05token\x06")
+			got <- token[:min(len(token), 6)]
+		}
+	}()
+	messages := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got <- r.Header.Get("Token")
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	messages.Config.Protocols = new(http.Protocols)
+	messages.Config.Protocols.SetUnencryptedHTTP2(true)
+	messages.Start()
+	defer messages.Close()
+	c := zooKeeper(t, server)
+	for scheme, address := range map[string]string{"dubbo": frames.Addr().String(), "tri": messages.Listener.Addr().String()} {
+		provider := url.QueryEscape(scheme + "://" + address + "/com.shop." + scheme + "?token=secret")
+		path := ""
+		for _, part := range []string{"dubbo", "com.shop." + scheme, "providers", provider} {
+			path += "/" + part
+			if _, err := c.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+				t.Fatal(err)
+			}
+		}
+		node := startAs(t, "caller", dubbo.Bridge(at(server), dubbo.Discover(dubbo.Interface("com.shop."+scheme, "orders", dubbo.Method("ping", dubbo.Parameters())))))
+		_, _ = sabir.Call[string](t.Context(), node, "orders.ping", sabir.Empty{})
+		if token := <-got; token != "secret" {
+			t.Errorf("over %s the token is %q", scheme, token)
+		}
+		stop(t, node)
 	}
 }
 

@@ -148,7 +148,7 @@ func (m *method) inMessages(input any) bool {
 }
 
 // request is one of a method with a body.
-func (l *tripleLink) request(ctx context.Context, to *method, body io.Reader) (*http.Request, error) {
+func (l *tripleLink) request(ctx context.Context, to calledMethod, body io.Reader) (*http.Request, error) {
 	name := to.name
 	generic := to.types == nil && !to.stream && !to.of.protobuf
 	if generic {
@@ -159,7 +159,7 @@ func (l *tripleLink) request(ctx context.Context, to *method, body io.Reader) (*
 		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the call of %s cannot be written: %w", to.action, err)
 	}
 	h := request.Header
-	setCallHeaders(ctx, h, to.of, l.provider.bridge.node.ID())
+	setCallHeaders(ctx, h, to, l.provider.bridge.node.ID())
 	h.Set("Content-Type", "application/grpc+proto")
 	h.Set("Te", "trailers")
 	h.Set("Grpc-Accept-Encoding", "gzip")
@@ -171,14 +171,14 @@ func (l *tripleLink) request(ctx context.Context, to *method, body io.Reader) (*
 }
 
 // call implements session.
-func (l *tripleLink) call(ctx context.Context, to *method, r *sabir.Request) error {
+func (l *tripleLink) call(ctx context.Context, to calledMethod, r *sabir.Request) error {
 	held := buffers.Get().(*[]byte)
 	inMessages := to.inMessages(r.Input())
 	out, err := (*held)[:0], error(nil)
 	if inMessages {
 		out, err = r.AppendInput(protobuf.Codec, append(out, 0, 0, 0, 0, 0))
 	} else {
-		out, err = r.AppendInput(tripleOutgoing{outgoing{to}}, append(out, 0, 0, 0, 0, 0))
+		out, err = r.AppendInput(tripleOutgoing{outgoing{to.method}}, append(out, 0, 0, 0, 0, 0))
 	}
 	if err != nil {
 		return err
@@ -196,13 +196,13 @@ func (l *tripleLink) call(ctx context.Context, to *method, r *sabir.Request) err
 		request.URL.Path = "/" + to.of.name + "/" + to.name
 		request.Header.Del("Generic")
 	}
-	response, err := l.roundTrip(request, to)
+	response, err := l.roundTrip(request, to.method)
 	if err != nil {
 		return err
 	}
 	defer l.inFlight.Add(-1)
 	defer response.Body.Close()
-	data, err := l.answer(ctx, to, response)
+	data, err := l.answer(ctx, to.method, response)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (l *tripleLink) call(ctx context.Context, to *method, r *sabir.Request) err
 	}
 	w, err := readWrapper(data)
 	if err != nil || len(w.values) > 1 {
-		return l.badAnswer(to, fmt.Errorf("%d values: %w", len(data), err))
+		return l.badAnswer(to.method, fmt.Errorf("%d values: %w", len(data), err))
 	}
 	value := []byte{'N'}
 	if len(w.values) == 1 {
@@ -220,11 +220,11 @@ func (l *tripleLink) call(ctx context.Context, to *method, r *sabir.Request) err
 	if response.Header.Get(headerException) != "" {
 		x := new(hessian.Exception)
 		if err := hessian.Decode(value, x); err != nil {
-			return l.badAnswer(to, err)
+			return l.badAnswer(to.method, err)
 		}
 		return errorOf(to.of, x, l.provider.id)
 	}
-	return r.DecodeOutput(outgoing{to}, value)
+	return r.DecodeOutput(outgoing{to.method}, value)
 }
 
 func (l *tripleLink) badAnswer(to *method, err error) *sabir.Error {

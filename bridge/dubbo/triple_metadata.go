@@ -90,12 +90,16 @@ func setAttachments(h http.Header, prefix string, pairs map[string]string) {
 }
 
 // setCallHeaders writes into the headers of a call what goes with it beside its arguments.
-func setCallHeaders(ctx context.Context, h http.Header, m *Mapping, application string) {
+func setCallHeaders(ctx context.Context, h http.Header, to calledMethod, application string) {
+	m := to.of
 	pairs := make(map[string]string)
 	for name, value := range sabir.MetadataFromContext(ctx) {
 		if !inbound.Reserved(name) && !slices.Contains(ofProtocol, name) && name != applicationKey {
 			pairs[name] = value
 		}
+	}
+	if to.token != "" {
+		pairs[paramToken] = to.token
 	}
 	setAttachments(h, "", pairs)
 	if gateway.CheckHeader(headerConsumer, application) == nil {

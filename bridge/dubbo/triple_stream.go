@@ -32,7 +32,7 @@ type tripleStream struct {
 }
 
 // open implements session.
-func (l *tripleLink) open(ctx context.Context, to *method) (sabir.ForeignStream, error) {
+func (l *tripleLink) open(ctx context.Context, to calledMethod) (sabir.ForeignStream, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	in, out := io.Pipe()
 	request, err := l.request(ctx, to, in)
@@ -40,10 +40,10 @@ func (l *tripleLink) open(ctx context.Context, to *method) (sabir.ForeignStream,
 		cancel()
 		return nil, err
 	}
-	s := &tripleStream{link: l, to: to, ctx: ctx, cancel: cancel, out: out, begun: make(chan struct{})}
+	s := &tripleStream{link: l, to: to.method, ctx: ctx, cancel: cancel, out: out, begun: make(chan struct{})}
 	go func() { // the provider may send nothing until something was sent to it
 		defer close(s.begun)
-		s.response, s.failed = l.roundTrip(request, to) //nolint:bodyclose // the end of the context closes it
+		s.response, s.failed = l.roundTrip(request, to.method) //nolint:bodyclose // the end of the context closes it
 		if s.failed != nil {
 			out.CloseWithError(io.EOF)
 			return
