@@ -45,13 +45,13 @@ func (w *wireError) UnmarshalJSON(data []byte) error {
 		NodeID    loose `json:"nodeID"`
 		Code      any   `json:"code"`
 		Type      loose `json:"type"`
-		Retryable loose `json:"retryable"`
+		Retryable truth `json:"retryable"`
 		Data      any   `json:"data"`
 	}
 	if json.Decode(data, &of) != nil { // it is no object
 		of.Name, of.Message = "Error", loose(data)
 	}
-	*w = wireError{Name: string(of.Name), Message: string(of.Message), NodeID: string(of.NodeID), Code: of.Code, Type: string(of.Type), Retryable: of.Retryable == "true", Data: of.Data}
+	*w = wireError{Name: string(of.Name), Message: string(of.Message), NodeID: string(of.NodeID), Code: of.Code, Type: string(of.Type), Retryable: bool(of.Retryable), Data: of.Data}
 	return nil
 }
 

@@ -262,7 +262,7 @@ func (b *bridge) takeStreamed(answer *response) bool {
 	if c == nil {
 		return true // of a call that nobody waits for any more
 	}
-	streamed := answer.Stream || answer.Seq != nil
+	streamed := bool(answer.Stream) || answer.Seq != nil
 	if c.stream == nil {
 		if streamed && b.calls.take(answer.ID, answer.Sender) != nil {
 			c.failed <- sabir.Errorf(sabir.ErrStreamWanted.Code, sabir.ErrStreamWanted.Name, "%s answers with a stream: use OpenStream or CallStream", c.action)
@@ -280,9 +280,9 @@ func (b *bridge) takeStreamed(answer *response) bool {
 		c.stream.put(2, end)
 	case !streamed:
 		c.stream.fail(end.err)
-	case *answer.seq() == 0 && answer.Stream:
+	case *answer.seq() == 0 && bool(answer.Stream):
 		// It begins. A value comes with the next.
-	case answer.Stream:
+	case bool(answer.Stream):
 		c.stream.put(*answer.seq(), one)
 	default:
 		c.stream.put(*answer.seq(), end)

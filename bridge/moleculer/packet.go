@@ -73,10 +73,19 @@ func (m milliseconds) duration() time.Duration {
 	return time.Duration(float64(m) * float64(time.Millisecond))
 }
 
+// truth is a boolean. Moleculer 0.14.0 writes 0 and "" for false where the params of a request are these.
+type truth bool
+
+// UnmarshalJSON takes any value.
+func (t *truth) UnmarshalJSON(data []byte) error {
+	*t = string(data) == "true"
+	return nil
+}
+
 // inStream says which place in a stream a packet has: the first has the number 0, and the last has Stream false.
 type inStream struct {
-	Stream bool `json:"stream"`
-	Seq    *int `json:"seq"`
+	Stream truth `json:"stream"`
+	Seq    *int  `json:"seq"`
 }
 
 // request is REQ.

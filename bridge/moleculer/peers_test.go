@@ -183,6 +183,7 @@ func TestMembersOfAnotherKindThanMoleculersOwnAreTaken(t *testing.T) {
 	for members, want := range map[string]string{
 		`"id":7`: `7 {"limited":false,"requestID":""}`,
 		`"id":"a","requestID":7,"caller":{},"parentID":8`:          `"a" {"limited":false,"requestID":"7"}`,
+		`"id":"d","stream":0`:                                      `"d" {"limited":false,"requestID":""}`,
 		`"id":"b","timeout":"60000"`:                               `"b" {"limited":true,"requestID":""}`,
 		`"id":"c","timeout":"soon","requestID":"cut \ud83d","x":0`: `"c" {"limited":false,"requestID":"cut ` + "\ufffd" + `"}`,
 	} {

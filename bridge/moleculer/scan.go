@@ -200,7 +200,7 @@ func (r *request) scan(data []byte) bool {
 			s.Caller = loose(strings.Clone(m.text())) // the node remembers callers
 		case "stream":
 			m.once(11)
-			s.Stream = m.boolean()
+			s.Stream = truth(m.boolean())
 		case "ver":
 			m.once(12)
 			s.Version = m.text()
@@ -211,7 +211,7 @@ func (r *request) scan(data []byte) bool {
 			return false
 		}
 	}
-	if m.failed || s.Stream {
+	if m.failed || bool(s.Stream) {
 		return false
 	}
 	*r = s
@@ -240,7 +240,7 @@ func (r *response) scan(data []byte) bool {
 			s.Data = m.part()
 		case "stream":
 			m.once(5)
-			s.Stream = m.boolean()
+			s.Stream = truth(m.boolean())
 		case "ver":
 			m.once(6)
 			s.Version = m.text()
@@ -251,7 +251,7 @@ func (r *response) scan(data []byte) bool {
 			return false
 		}
 	}
-	if m.failed || s.Stream {
+	if m.failed || bool(s.Stream) {
 		return false
 	}
 	*r = s
