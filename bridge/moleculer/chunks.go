@@ -181,6 +181,18 @@ func (u *uploads) put(r *request, of *serializer) {
 	c.put(*r.Seq, chunk{last: true, err: streamErrorOf(r)})
 }
 
+// fail ends a stream, if it has begun.
+func (u *uploads) fail(r *request, err error) bool {
+	u.mu.Lock()
+	c := u.byID[uploadID(r)]
+	u.mu.Unlock()
+	if c == nil {
+		return false
+	}
+	c.fail(err)
+	return true
+}
+
 func (u *uploads) close(r *request, c *chunks) {
 	u.mu.Lock()
 	delete(u.byID, uploadID(r))

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
 )
 
@@ -226,10 +227,34 @@ func (b *bridge) takePong(data []byte) {
 func (b *bridge) read(topic string, data []byte, packet carrier) bool {
 	if err := b.wire.decode(data, packet); err != nil {
 		b.note("a packet was refused", topic, err)
+		b.unread(topic, data, err)
 		return false
 	}
 	h := packet.sentBy()
 	return h.Sender != b.id && b.speaks(h.Version)
+}
+
+// unread ends the call of a packet that cannot be read, if it says whose it is: somebody waits for it.
+func (b *bridge) unread(topic string, data []byte, why error) {
+	r := b.wire.signed(data)
+	if !r.hasID() || r.check() != nil || r.Sender == b.id || !b.speaks(r.Version) {
+		return
+	}
+	switch topic {
+	case "REQ":
+		err := sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the request cannot be read: %w", why)
+		if !b.uploads.fail(&r, err) {
+			b.refuse(&r, err)
+		}
+	case "RES":
+		var id string
+		if json.Decode(r.ID, &id) != nil {
+			return
+		}
+		if c := b.calls.take(id, r.Sender); c != nil {
+			c.fail(sabir.Errorf(sabir.ErrBadOutput.Code, sabir.ErrBadOutput.Name, "the answer of %s cannot be read: %w", c.action, why))
+		}
+	}
 }
 
 func (b *bridge) speaks(version string) bool {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -255,6 +256,49 @@ func TestWhateverAMoleculerHandlerThrowsEndsTheCall(t *testing.T) {
 		if err := <-ended; err == nil || err.Error() != want {
 			t.Errorf("%s is the error %v", thrown, err)
 		}
+	}
+}
+
+// Whoever waits for a packet that cannot be read waited for its time limit.
+func TestAPacketThatCannotBeReadEndsItsCall(t *testing.T) {
+	t.Parallel()
+	a := newPlace(t)
+	h := a.byHand("other")
+	infos, requests, answers := h.subscribe("INFO"), h.subscribe("REQ.other"), h.subscribe("RES.other")
+	n := a.node("go", []sabir.Servable{orders(), streams()}, moleculer.Expose("**"))
+	h.announced(infos, "v3.orders")
+	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
+	refused := func() {
+		t.Helper()
+		var answer struct {
+			ID    string
+			Error struct{ Code int }
+		}
+		if h.receive(answers, &answer); answer.ID != "1" || answer.Error.Code != 422 {
+			t.Errorf("the answer is %+v", answer)
+		}
+	}
+	h.send("REQ.go", `"id":"1","action":"v3.orders.echo","params":`+deep+`,"headers":{"a":1}`)
+	refused()
+	h.send("REQ.go", `"id":"1","action":"streams.upper","stream":true,"seq":0,"params":null,"meta":{}`)
+	h.send("REQ.go", `"id":"1","action":"streams.upper","stream":true,"seq":1,"params":`+deep)
+	refused()
+	h.send("INFO", `"instanceID":"i","seq":1,"services":[{"name":"other","actions":{"other.fail":{"name":"other.fail"}}}]`)
+	if err := n.WaitFor(t.Context(), "other"); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := sabir.Call[any](t.Context(), n, "other.fail", sabir.Empty{})
+		ended <- err
+	}()
+	var request struct {
+		ID string `json:"id"`
+	}
+	h.receive(requests, &request)
+	h.send("RES.go", `"id":"`+request.ID+`","success":false,"error":{"data":`+deep+`}`)
+	if err := <-ended; sabir.AsError(err).Name != sabir.ErrBadOutput.Name {
+		t.Errorf("the call ended with %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
@@ -138,6 +139,39 @@ func (s *serializer) decode(data []byte, packet carrier) error {
 		return err
 	}
 	return packet.sentBy().check()
+}
+
+// signed reads of a packet, the rest of which cannot be read, who sent it and for which call. It is empty where that cannot be found.
+func (s *serializer) signed(data []byte) (r request) {
+	if s.binary {
+		return r
+	}
+	for i := range s.layers {
+		var err error
+		if data, err = s.layers[i].open(data); err != nil {
+			return r
+		}
+	}
+	m := members{data: data}
+	for name, more := m.next(); more; name, more = m.next() {
+		m.seen = 1
+		switch name {
+		case "ver":
+			r.Version = m.text()
+		case "sender":
+			r.Sender = strings.Clone(m.text())
+		case "id":
+			r.ID = m.plainPart()
+		case "action":
+			r.Action = m.text()
+		default:
+			m.part()
+		}
+	}
+	if m.failed {
+		return request{}
+	}
+	return r
 }
 
 // toJSON translates a packet to JSON, but for the payload, which it stores as it is.
