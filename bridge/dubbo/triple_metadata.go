@@ -90,7 +90,7 @@ func setAttachments(h http.Header, prefix string, pairs map[string]string) {
 }
 
 // setCallHeaders writes into the headers of a call what goes with it beside its arguments.
-func setCallHeaders(ctx context.Context, h http.Header, to calledMethod, application string) {
+func setCallHeaders(ctx context.Context, h http.Header, to calledMethod, application, tag string) {
 	m := to.of
 	pairs := make(map[string]string)
 	for name, value := range sabir.MetadataFromContext(ctx) {
@@ -100,6 +100,9 @@ func setCallHeaders(ctx context.Context, h http.Header, to calledMethod, applica
 	}
 	if to.token != "" {
 		pairs[paramToken] = to.token
+	}
+	if tag != "" {
+		pairs[paramTag] = tag
 	}
 	setAttachments(h, "", pairs)
 	if gateway.CheckHeader(headerConsumer, application) == nil {

@@ -175,6 +175,27 @@ func TestAttachmentsOfTripleAreHeaders(t *testing.T) {
 	}
 }
 
+// Programs of Java go on with the tag of a call in the calls that they make for it, and know who calls by the name of its application.
+func TestCallsBringTagAndApplicationOverBothProtocols(t *testing.T) {
+	for _, scheme := range []string{"dubbo", "tri"} {
+		address, seen := freeAddress(t), make(chan map[string]string, 1)
+		s := sabir.NewService("orders")
+		sabir.Handle(s, "ping", func(ctx context.Context, _ sabir.Empty) (string, error) {
+			seen <- sabir.MetadataFromContext(ctx)
+			return "pong", nil
+		})
+		table := dubbo.Interface("com.shop.OrderService", "orders")
+		start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve(scheme+"://"+address, table)))
+		n := start(t, dubbo.Bridge(dubbo.Tag("gray"), dubbo.Application("shop"), dubbo.Reference(scheme+"://"+address, dubbo.Interface("com.shop.OrderService", "remote", dubbo.Method("ping", dubbo.Parameters())))))
+		if _, err := sabir.Call[string](t.Context(), n, "remote.ping", sabir.Empty{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-seen; got["dubbo.tag"] != "gray" || got["remote.application"] != "shop" {
+			t.Errorf("over %s the attachments are %v", scheme, got)
+		}
+	}
+}
+
 func TestVersionsAndGroupsOfTripleAreHeaders(t *testing.T) {
 	address := freeAddress(t)
 	var services []*dubbo.Mapping
