@@ -77,6 +77,10 @@ type allShapes struct {
 	MaybeHost *netip.Addr           `json:"maybe_host,omitempty"`
 	Self      *allShapes            `json:"self,omitempty"`
 	Raw       json.RawMessage       `json:"raw,omitempty"`
+	Email     string                `json:"email,omitempty" validate:"omitempty,email"`
+	Port      uint16                `json:"port,omitempty" validate:"omitempty,port"`
+	Wait      time.Duration         `json:"wait,omitempty" validate:"omitempty,min=1s"`
+	Either    []string              `json:"either,omitempty" validate:"dive,email|numeric"`
 }
 
 type placed struct {

@@ -168,6 +168,7 @@ func TestUnusualSchemas(t *testing.T) {
 		"null":                         {kind("null"), "google.protobuf.NullValue f"},
 		"one of several types":         {kind("string", "integer"), "google.protobuf.Value f"},
 		"one of several schemas":       {&schema.Schema{AnyOf: []schema.Schema{*kind("string"), *kind("integer")}}, "google.protobuf.Value f"},
+		"text of alternative rules":    {&schema.Schema{Type: schema.Types{"string"}, AnyOf: []schema.Schema{{Const: ""}, {Format: "email"}}}, "string f"},
 		"a type that is not there":     {&schema.Schema{Ref: "#/$defs/Nobody"}, "google.protobuf.Value f"},
 		"a type that is only its own":  {&schema.Schema{Ref: "#/$defs/Loop"}, "google.protobuf.Value f"},
 		"another name for a text":      {&schema.Schema{Ref: "#/$defs/Name"}, "string f"},

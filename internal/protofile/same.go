@@ -37,7 +37,7 @@ func (f *file) sameFields(in, out *schema.Schema, compared map[string]bool) bool
 	if output, named := typeName(out.Ref); named || isNamed {
 		return named && isNamed && f.sameType(input, output, compared)
 	}
-	if !slices.Equal(in.Properties.Numbers(), out.Properties.Numbers()) || !slices.Equal(withoutNull(in.Type), withoutNull(out.Type)) || in.Format != out.Format || in.ContentEncoding != out.ContentEncoding || len(in.Properties) != len(out.Properties) {
+	if !slices.Equal(in.Properties.Numbers(), out.Properties.Numbers()) || !slices.Equal(withoutNull(in.Type), withoutNull(out.Type)) || formatOfType(in) != formatOfType(out) || in.ContentEncoding != out.ContentEncoding || len(in.Properties) != len(out.Properties) {
 		return false
 	}
 	for i := range in.Properties {
@@ -46,6 +46,14 @@ func (f *file) sameFields(in, out *schema.Schema, compared map[string]bool) bool
 		}
 	}
 	return f.sameFields(in.Items, out.Items, compared) && f.sameFields(in.AdditionalProperties, out.AdditionalProperties, compared)
+}
+
+// formatOfType leaves out the formats of texts that are rules, such as email: only inputs have those.
+func formatOfType(s *schema.Schema) string {
+	if slices.Contains(s.Type, "string") && s.Format != "date-time" {
+		return ""
+	}
+	return s.Format
 }
 
 func withoutNull(kinds schema.Types) schema.Types {

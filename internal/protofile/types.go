@@ -189,7 +189,7 @@ func (f *file) plain(s *schema.Schema) (*schema.Schema, bool) {
 			s = t
 			continue
 		}
-		if len(s.AnyOf) == 0 {
+		if len(s.AnyOf) == 0 || len(s.Type) > 0 { // alternatives beside a type are rules, such as "omitempty,email" has
 			return s, null
 		}
 		var rest []*schema.Schema
