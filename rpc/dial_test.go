@@ -80,6 +80,10 @@ func TestTheActionsOfAnotherClusterAreCalledByName(t *testing.T) {
 		if err != nil || out.Sum != 42 {
 			t.Fatalf("%v %v", out, err)
 		}
+		pointer, err := sabir.Call[*sumOut](t.Context(), node, "calc.add", &sumIn{40, 2})
+		if err != nil || pointer.Sum != 42 {
+			t.Errorf("%v %v", pointer, err)
+		}
 		_, err = sabir.Call[sabir.Empty](t.Context(), node, "calc.buy", sabir.Empty{})
 		data, _ := sabir.DataAs[map[string]any](err)
 		if !errors.Is(err, errOutOfStock) || sabir.AsError(err).Message != errOutOfStock.Message || data["left"] != 3.0 || sabir.AsError(err).Node == "" {

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/rpc"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/filter"
@@ -32,6 +33,29 @@ func TestAnActionIsCalledWithPlainStructs(t *testing.T) {
 			t.Errorf("got %v, %v", reply, err)
 		}
 	})
+}
+
+func TestAnActionOfPointersHasTheMessagesOfTheirStructs(t *testing.T) {
+	s := sabir.NewService("calc", sabir.Use(rpc.Package("test.v1")))
+	sabir.Handle(s, "add", func(_ context.Context, in *sumIn) (*sumOut, error) {
+		if in.A == 0 {
+			return nil, nil
+		}
+		return &sumOut{in.A + in.B}, nil
+	})
+	url, _ := serve(t, []sabir.Servable{s})
+	each(t, func(t *testing.T, d dialect) {
+		add := caller[sumIn, sumOut](t, d, url, "Add")
+		for sent, want := range map[sumIn]int64{{40, 2}: 42, {}: 0} {
+			reply, err := add.CallUnary(t.Context(), connect.NewRequest(&sent))
+			if err != nil || reply.Msg.Sum != want {
+				t.Errorf("%v: got %v, %v", sent, reply, err)
+			}
+		}
+	})
+	if status, answer := post(t, url+"/test.v1.Calc/Add", "application/json", `{"a":"40","b":"2"}`); status != 200 || answer != `{"sum":"42"}` {
+		t.Errorf("%d %s", status, answer)
+	}
 }
 
 func TestCompressedMessagesGoBothWays(t *testing.T) {

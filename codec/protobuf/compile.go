@@ -67,7 +67,7 @@ var plans sync.Map
 
 var rules = layout.Rules{Tag: Name, Custom: protobuf{}.Claims}
 
-// planOf returns the plan of t, compiling it on first use.
+// planOf returns the plan of t, compiling it on first use. That of a pointer to a struct is the struct's.
 func planOf(t reflect.Type) (*message, *codec.Error) {
 	if known, ok := plans.Load(t); ok {
 		return known.(*message), nil
@@ -75,6 +75,9 @@ func planOf(t reflect.Type) (*message, *codec.Error) {
 	described, err := layout.Of(t, rules)
 	if err != nil {
 		return nil, fault(-1, err.Error())
+	}
+	if described.Kind == layout.Pointer && described.Elem.Kind == layout.Struct {
+		described = described.Elem
 	}
 	c := compiler{messages: make(map[*layout.Type]*message), boxes: make(map[*layout.Type]*layout.Type)}
 	compiled, err := c.message(c.asMessage(described))

@@ -41,7 +41,7 @@ func Descriptor(t reflect.Type) (protoreflect.MessageDescriptor, error) {
 	if wrong != nil {
 		return nil, wrong
 	}
-	made, err := newDescriber(t).describe(m)
+	made, err := newDescriber(m.typ.Go).describe(m)
 	if err != nil {
 		return nil, fmt.Errorf("protobuf: %s has no descriptor: %w", t, err)
 	}
@@ -85,7 +85,7 @@ func (d *Describer) Message(t reflect.Type) (string, error) {
 		return "", fault(-1, "no type to describe")
 	case t.Kind() == reflect.Pointer && t.Implements(messageType):
 		return d.imported(reflect.Zero(t).Interface().(proto.Message).ProtoReflect().Descriptor()), nil
-	case t == emptyType:
+	case t == emptyType, t == reflect.PointerTo(emptyType):
 		return d.imported((*emptypb.Empty)(nil).ProtoReflect().Descriptor()), nil
 	}
 	m, err := planOf(t)

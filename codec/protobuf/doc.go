@@ -40,9 +40,10 @@
 //	MarshalBinary, MarshalText             optional bytes, optional string
 //
 // Lists of lists, maps of lists and pointers to pointers get a message with the one field "value" in between, and so does a whole
-// message that is no struct. Zero values are not written, so an empty slice comes back nil, and so does an empty map. Lists and
-// maps cannot hold nil pointers to structs: Append refuses them. An integer in an any must be exact as a double. A []byte in an any
-// becomes base64 text, as in JSON.
+// message that is no struct or pointer to one. A whole pointer to a struct is written as the struct, so a nil one comes back as an
+// empty struct. Zero values are not written, so an empty slice comes back nil, and so does an empty map. Lists and maps cannot hold
+// nil pointers to structs: Append refuses them. An integer in an any must be exact as a double. A []byte in an any becomes base64
+// text, as in JSON.
 //
 // Integers may be read into wider ones. Unknown fields are skipped. Of a field that occurs twice the last counts, messages are merged,
 // and lists joined, as Protocol Buffers wants it.

@@ -3,6 +3,7 @@ package protobuf
 import (
 	"fmt"
 	"reflect"
+	"unsafe"
 
 	"google.golang.org/protobuf/proto"
 
@@ -30,7 +31,7 @@ func (protobuf) Claims(t reflect.Type) bool {
 }
 
 // Append appends the encoding of v to dst, as the registered codec does: see [codec.Codec]. v is a generated message, a
-// plain Go value, or a pointer to a variable for either. A nil message is written as an empty one.
+// plain Go value, or a pointer to a variable for either. A nil message, or nil pointer to a struct, is written as an empty message.
 func Append(dst []byte, v any) ([]byte, error) { return Codec.Append(dst, v) }
 
 func (protobuf) Append(dst []byte, v any) ([]byte, error) {
@@ -48,6 +49,11 @@ func (protobuf) Append(dst []byte, v any) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
+	if m.typ.Go != t { // a pointer to a struct
+		if at = *(*unsafe.Pointer)(at); at == nil {
+			return dst, nil
+		}
+	}
 	out, err := appendMessage(dst, m, at, layout.MaxDepth)
 	if err != nil {
 		return dst, err
@@ -64,7 +70,7 @@ func appendProto(dst []byte, m proto.Message) ([]byte, error) {
 }
 
 // Decode reads data into v, as the registered codec does: see [codec.Codec]. v is a generated message or a pointer to a plain Go
-// value, which is emptied first, or a pointer to a variable for a generated message, which gets a new one.
+// value, which is emptied first, or a pointer to a variable for a generated message or a pointer to a struct, which gets a new one.
 func Decode(data []byte, v any) error { return Codec.Decode(data, v) }
 
 func (protobuf) Decode(data []byte, v any) error {
@@ -83,6 +89,11 @@ func (protobuf) Decode(data []byte, v any) error {
 	m, err := planOf(t)
 	if err != nil {
 		return err
+	}
+	if m.typ.Go != t { // a pointer to a struct
+		fresh := reflect.New(m.typ.Go)
+		reflect.ValueOf(v).Elem().Set(fresh)
+		at = fresh.UnsafePointer()
 	}
 	m.typ.Zero(at)
 	d := decoder{data: data}

@@ -33,6 +33,31 @@ func TestAMessageComesBack(t *testing.T) {
 	}
 }
 
+func TestAPointerToAStructIsWrittenAsTheStruct(t *testing.T) {
+	type user struct{ Name string }
+	for name, c := range map[string]struct{ sent, want *user }{
+		"a pointer":        {&user{"Ada"}, &user{"Ada"}},
+		"to a zero struct": {&user{}, &user{}},
+		"nil":              {nil, &user{}},
+	} {
+		data, err := protobuf.Append(nil, &c.sent)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		plain, err := protobuf.Append(nil, *c.want)
+		if err != nil || string(data) != string(plain) {
+			t.Errorf("%s is written as %x, the struct as %x, %v", name, data, plain, err)
+		}
+		var got *user
+		if err := protobuf.Decode(data, &got); err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s comes back as %v, %v", name, got, err)
+		}
+	}
+	if d, err := protobuf.Descriptor(reflect.TypeFor[*user]()); err != nil || d.Name() != "User" {
+		t.Errorf("the descriptor is %v, %v", d, err)
+	}
+}
+
 func TestWhatHasNoValueIsRefused(t *testing.T) {
 	c := protobuf.Codec
 	type holder struct{ Value wrapperspb.StringValue }
