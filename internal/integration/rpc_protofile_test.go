@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,44 +105,7 @@ func TestTheProtoFileAndReflectionDescribeAServiceTheSame(t *testing.T) {
 	sabir.HandleStream(s, "watch", func(context.Context, *sabir.Stream[orderLine, tick]) error { return nil })
 	sabir.HandleStream(s, "follow", func(context.Context, *sabir.Stream[orderLine, tick]) error { return nil }, sabir.ServerStream())
 	sabir.HandleStream(s, "collect", func(context.Context, *sabir.Stream[orderLine, tick]) error { return nil }, sabir.ClientStream())
-	connection, node := dialCounter(t, s)
-	connection.Close()
-
-	var actions []*sabir.Action
-	for _, short := range []string{"place", "cancel-all", "shape", "find", "watch", "follow", "collect"} {
-		actions = append(actions, node.Action("orders."+short))
-	}
-	described, err := api.Of(api.API{Title: "x"}, actions, api.Sources{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text bytes.Buffer
-	if err := protofile.Write(&text, described, protofile.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
-		Accessor: protocompile.SourceAccessorFromMap(map[string]string{"a.proto": text.String()})})}
-	compiled, err := compiler.Compile(t.Context(), "a.proto")
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text.String())
-	}
-	written := protodesc.ToFileDescriptorProto(compiled[0])
-
-	transport := &http.Transport{Protocols: new(http.Protocols)}
-	transport.Protocols.SetUnencryptedHTTP2(true)
-	defer transport.CloseIdleConnections()
-	stream := grpcreflect.NewClient(&http.Client{Transport: transport}, "http://"+node.HTTPAddr(), connect.WithGRPC()).NewStream(t.Context())
-	defer stream.Close()
-	files, err := stream.FileContainingSymbol(protoreflect.FullName("shop.v1.Orders"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var reflected *descriptorpb.FileDescriptorProto
-	for _, f := range files {
-		if f.GetPackage() == "shop.v1" {
-			reflected = f
-		}
-	}
+	written, reflected := protoFileAndReflection(t, s)
 	if written.GetPackage() != "shop.v1" || len(written.Service) != 1 || len(written.MessageType) != len(reflected.GetMessageType()) {
 		t.Fatalf("%v\n%v", written, reflected)
 	}
@@ -161,4 +127,117 @@ func TestTheProtoFileAndReflectionDescribeAServiceTheSame(t *testing.T) {
 			}
 		}
 	}
+}
+
+// boxes has lists and maps of what may be missing, or has a form of its own.
+type boxes struct {
+	Hosts  []netip.Addr             `json:"hosts"`
+	HostOf map[string]netip.Addr    `json:"host_of"`
+	Links  []*netip.Addr            `json:"links"`
+	Times  []*time.Time             `json:"times"`
+	TimeOf map[string]*time.Time    `json:"time_of"`
+	Waits  []*time.Duration         `json:"waits"`
+	Counts []*int                   `json:"counts"`
+	ByHost map[netip.Addr]time.Time `json:"by_host"`
+	Grid   [][]netip.Addr           `json:"grid"`
+}
+
+// giveBack adds an action that answers with its input.
+func giveBack[T any](s *sabir.Service, name string) {
+	sabir.Handle(s, name, func(_ context.Context, in T) (T, error) { return in, nil })
+}
+
+func TestTheProtoFileAndReflectionDescribeWhatIsNoStructTheSame(t *testing.T) {
+	s := sabir.NewService("orders", sabir.Use(rpc.Package("shop.v1")))
+	giveBack[*orderLine](s, "pointer")
+	giveBack[*struct{}](s, "nothing")
+	giveBack[time.Time](s, "time")
+	giveBack[time.Duration](s, "wait")
+	giveBack[any](s, "anything")
+	giveBack[map[string]any](s, "object")
+	giveBack[[]any](s, "list")
+	giveBack[string](s, "text")
+	giveBack[[]netip.Addr](s, "hosts")
+	giveBack[map[string]netip.Addr](s, "host-of")
+	giveBack[boxes](s, "boxes")
+	written, reflected := protoFileAndReflection(t, s)
+	if len(written.Service[0].Method) != 11 || len(reflected.Service[0].Method) != 11 {
+		t.Fatalf("the methods are %v, by reflection %v", written.Service[0].Method, reflected.Service[0].Method)
+	}
+	for i, method := range written.Service[0].Method {
+		got, want := wireForm(written, method.GetInputType()), wireForm(reflected, reflected.Service[0].Method[i].GetInputType())
+		if got != want {
+			t.Errorf("%s takes\n%s, by reflection\n%s", method.GetName(), got, want)
+		}
+	}
+}
+
+// wireForm is what a message of a file is on the wire, without the names of messages.
+func wireForm(file *descriptorpb.FileDescriptorProto, message string) string {
+	for _, m := range file.MessageType {
+		if message == ".shop.v1."+m.GetName() {
+			return wireFormOf(file, m)
+		}
+		for _, entry := range m.NestedType {
+			if message == ".shop.v1."+m.GetName()+"."+entry.GetName() {
+				return wireFormOf(file, entry)
+			}
+		}
+	}
+	return message
+}
+
+func wireFormOf(file *descriptorpb.FileDescriptorProto, m *descriptorpb.DescriptorProto) string {
+	var b strings.Builder
+	for _, f := range m.Field {
+		fmt.Fprintf(&b, "%d %s %s", f.GetNumber(), f.GetLabel(), f.GetType())
+		if f.GetProto3Optional() {
+			b.WriteString(" or none")
+		}
+		if f.TypeName != nil {
+			fmt.Fprintf(&b, " {%s}", wireForm(file, f.GetTypeName()))
+		}
+		b.WriteString("; ")
+	}
+	return b.String()
+}
+
+// protoFileAndReflection are the file that sabir gen proto writes for a service and what the node's reflection says of it.
+func protoFileAndReflection(t *testing.T, s *sabir.Service) (written, reflected *descriptorpb.FileDescriptorProto) {
+	t.Helper()
+	connection, node := dialCounter(t, s)
+	connection.Close()
+
+	actions := slices.DeleteFunc(node.Actions(), func(a *sabir.Action) bool { return !strings.HasPrefix(a.Name, "orders.") })
+	described, err := api.Of(api.API{Title: "x"}, actions, api.Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := protofile.Write(&text, described, protofile.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
+		Accessor: protocompile.SourceAccessorFromMap(map[string]string{"a.proto": text.String()})})}
+	compiled, err := compiler.Compile(t.Context(), "a.proto")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text.String())
+	}
+	written = protodesc.ToFileDescriptorProto(compiled[0])
+
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	defer transport.CloseIdleConnections()
+	stream := grpcreflect.NewClient(&http.Client{Transport: transport}, "http://"+node.HTTPAddr(), connect.WithGRPC()).NewStream(t.Context())
+	defer stream.Close()
+	files, err := stream.FileContainingSymbol(protoreflect.FullName("shop.v1.Orders"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if f.GetPackage() == "shop.v1" {
+			reflected = f
+		}
+	}
+	return written, reflected
 }

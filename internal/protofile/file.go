@@ -281,10 +281,10 @@ func (f *file) side(s *schema.Schema, place string) string {
 		return emptyType
 	}
 	got := f.shape(s, place)
-	if got.single() && got.message {
+	if _, known := imports[got.name]; got.single() && got.message && (!known || got.name == structType) {
 		return got.name
 	}
-	return f.wrap(place, got)
+	return f.wrap(place, got) // times, durations and values too, which Go knows as no struct
 }
 
 // wrap is a message around a value that is none.

@@ -32,6 +32,7 @@ type shape struct {
 	key      string // of a map, where it is no string
 	message  bool   // has presence without "optional"
 	null     bool   // may be null
+	present  bool   // zero is told from nothing
 	note     string
 }
 
@@ -44,10 +45,17 @@ func (s shape) label() string {
 		return "map<" + cmp.Or(s.key, "string") + ", " + s.name + ">"
 	case s.repeated:
 		return "repeated " + s.name
-	case s.null && !s.message:
+	case (s.null || s.present) && !s.message:
 		return "optional " + s.name
 	}
 	return s.name
+}
+
+// boxed reports whether the shape needs a message of its own to be in a list or a map, which hold no null; only pointers to structs are
+// there as they are.
+func (s shape) boxed() bool {
+	_, known := imports[s.name]
+	return !s.single() || s.null && (!s.message || known)
 }
 
 // shape returns the form of a schema as a field. place is the name for a message that has to be made for it.
@@ -59,7 +67,7 @@ func (f *file) shape(s *schema.Schema, place string) shape {
 	if (out.null || present) && !out.single() { // a pointer to a list
 		out = shape{name: f.wrap(place+"Value", out), message: true}
 	}
-	out.null = out.null || present || optional(s)
+	out.present = present || optional(s)
 	if path, ok := imports[out.name]; ok {
 		f.imports[path] = true
 		out.message = out.name != nullType
@@ -134,10 +142,7 @@ func (f *file) list(s *schema.Schema, place string) shape {
 		return shape{name: valueType, repeated: true, message: true}
 	}
 	item := f.shape(s.Items, place+"Item")
-	switch {
-	case item.isMap, item.repeated:
-		return shape{name: f.wrap(place+"Item", item), repeated: true, message: true}
-	case item.null && !item.message:
+	if item.boxed() {
 		return shape{name: f.wrap(place+"Item", item), repeated: true, message: true}
 	}
 	return shape{name: item.name, repeated: true, note: item.note}
@@ -154,7 +159,7 @@ func (f *file) object(s *schema.Schema, place string) shape {
 		return shape{name: structType}
 	}
 	value := f.shape(s.AdditionalProperties, place+"Value")
-	if !value.single() || value.null && !value.message {
+	if value.boxed() {
 		value = shape{name: f.wrap(place+"Value", value), message: true}
 	}
 	switch key := s.ProtoType; key {
@@ -166,6 +171,7 @@ func (f *file) object(s *schema.Schema, place string) shape {
 		if path, ok := imports[key]; ok {
 			f.imports[path], by.message = true, true
 		}
+		value.present = false // as in a map
 		f.fields(name, "", []row{{json: "key", shape: by}, {json: "value", shape: value}}, []int32{1, 2})
 		return shape{name: name, repeated: true, message: true}
 	}
