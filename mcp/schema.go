@@ -20,17 +20,24 @@ type toolSchema struct {
 	Defs map[string]*schema.Schema
 }
 
-// MarshalJSON writes the root with its types in the member $defs.
+// MarshalJSON writes the root with its members, also where it has none, and its types in the member $defs: OpenAI refuses the schema of an
+// object without members, and so does smolagents the whole list of tools.
 func (s *toolSchema) MarshalJSON() ([]byte, error) {
 	text, err := json.Marshal(s.Schema)
-	if err != nil || len(s.Defs) == 0 {
-		return text, err
+	if err != nil {
+		return nil, err
+	}
+	if len(s.Properties) == 0 {
+		text = append(text[:len(text)-1], `,"properties":{}}`...) // never {}: it has a type
+	}
+	if len(s.Defs) == 0 {
+		return text, nil
 	}
 	defs, err := json.Marshal(s.Defs)
 	if err != nil {
 		return nil, err
 	}
-	text = append(text[:len(text)-1], `,"$defs":`...) // never {}: it has a type
+	text = append(text[:len(text)-1], `,"$defs":`...)
 	return append(append(text, defs...), '}'), nil
 }
 

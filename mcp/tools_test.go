@@ -6,6 +6,7 @@ import (
 	"flag"
 	"maps"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -91,6 +92,14 @@ func TestToolsHaveTheNamesTheSchemasAndTheHintsOfTheirActions(t *testing.T) {
 	}
 	if string(got)+"\n" != string(want) {
 		t.Errorf("tools/list is not as in %s any more (go test -run %s -update ./mcp):\n%s", file, t.Name(), got)
+	}
+}
+
+// OpenAI refuses an object without them, and smolagents the whole list of tools.
+func TestTheSchemaOfAToolWithoutInputHasMembers(t *testing.T) {
+	list := toolsOf(t, connect(t, startOrders(t), withSessions, nil))["orders_list"]
+	if in := list.InputSchema.(map[string]any); !reflect.DeepEqual(in["properties"], map[string]any{}) {
+		t.Errorf("the input of orders_list is %v", in)
 	}
 }
 
