@@ -1,10 +1,14 @@
 package openapi_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/sabir-go/sabir/gen/openapi"
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/schema"
@@ -31,6 +35,46 @@ func TestIntegersHaveTheFormatsThatGeneratorsOfClientsKnow(t *testing.T) {
 		}
 		if a.Types["Counted"].Properties[0].Schema.Format != format {
 			t.Errorf("the API has another format than %s afterwards", format)
+		}
+	}
+}
+
+// A field with "omitempty,email" was null in openapi-generator's clients for TypeScript and Rust, and "" in that of swagger-typescript-api.
+func TestRulesBesideATypeAreNoAlternatives(t *testing.T) {
+	a := shop(t)
+	email := schema.Schema{Type: schema.Types{"string"}, AnyOf: []schema.Schema{{Const: ""}, {Pattern: "@"}}}
+	both := email
+	both.Not = &schema.Schema{Const: "nobody@x"}
+	a.Types["Ruled"] = &schema.Schema{Type: schema.Types{"object"}, Properties: schema.Properties{{Name: "email", Schema: &email}, {Name: "both", Schema: &both}}}
+	doc, err := openapi.Type(a, "Ruled")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, member := range []string{"email", "both"} {
+		field := at(t, doc, "$defs", "Ruled", "properties", member).(map[string]any)
+		if field["type"] != "string" || field["anyOf"] != nil {
+			t.Errorf("%s is %v", member, field)
+		}
+	}
+	tree, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("mem:///type.json", tree); err != nil {
+		t.Fatal(err)
+	}
+	ruled := c.MustCompile("mem:///type.json")
+	for text, want := range map[string]map[string]bool{
+		"":         {"email": true, "both": true},
+		"ada@x":    {"email": true, "both": true},
+		"ada":      {"email": false, "both": false},
+		"nobody@x": {"email": true, "both": false},
+	} {
+		for member, fits := range want {
+			if err := ruled.Validate(map[string]any{member: text}); (err == nil) != fits {
+				t.Errorf("%s %q: %v", member, text, err)
+			}
 		}
 	}
 }

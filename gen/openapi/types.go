@@ -64,7 +64,22 @@ func copied(s *schema.Schema, refer func(name string) string) *schema.Schema {
 	for i := range c.Properties {
 		c.Properties[i].Schema = copied(c.Properties[i].Schema, refer)
 	}
+	if len(c.Type) > 0 && (c.AnyOf != nil || c.AllOf != nil) {
+		hideRules(&c)
+	}
 	return &c
+}
+
+// hideRules puts the alternatives that a value has beside its type, as those of "omitempty,email", into a double negation, which allows the same. Generators of
+// clients take alternatives for types: the text was null or nothing, and the client did not compile.
+func hideRules(s *schema.Schema) {
+	hidden := schema.Schema{AnyOf: s.AnyOf, AllOf: s.AllOf}
+	s.AnyOf, s.AllOf = nil, nil
+	refused := schema.Schema{Not: &hidden}
+	if s.Not != nil {
+		refused = schema.Schema{AnyOf: []schema.Schema{*s.Not, refused}}
+	}
+	s.Not = &refused
 }
 
 func copiedList(list []schema.Schema, refer func(name string) string) []schema.Schema {
