@@ -172,7 +172,7 @@ func TestTheProtoFileAndReflectionDescribeWhatIsNoStructTheSame(t *testing.T) {
 	}
 }
 
-// wireForm is what a message of a file is on the wire, without the names of messages.
+// wireForm tells how a message of a file is written: numbers and kinds of its fields, without the names of messages.
 func wireForm(file *descriptorpb.FileDescriptorProto, message string) string {
 	for _, m := range file.MessageType {
 		if message == ".shop.v1."+m.GetName() {
@@ -202,7 +202,7 @@ func wireFormOf(file *descriptorpb.FileDescriptorProto, m *descriptorpb.Descript
 	return b.String()
 }
 
-// protoFileAndReflection are the file that sabir gen proto writes for a service and what the node's reflection says of it.
+// protoFileAndReflection returns the file that sabir gen proto writes for a service, and that of the node's reflection.
 func protoFileAndReflection(t *testing.T, s *sabir.Service) (written, reflected *descriptorpb.FileDescriptorProto) {
 	t.Helper()
 	connection, node := dialCounter(t, s)
