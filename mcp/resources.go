@@ -146,7 +146,10 @@ func (s *server) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (
 	if p := a.Problem(); p != nil {
 		return nil, readError(r.Params.URI, p)
 	}
-	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: a.Header().Get("Content-Type"), Text: string(a.Body)}}}, nil
+	return &sdk.ReadResourceResult{
+		Cacheable: sdk.Cacheable{CacheScope: "private"}, // the action answers this caller
+		Contents:  []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: a.Header().Get("Content-Type"), Text: string(a.Body)}},
+	}, nil
 }
 
 // codeServer is the first of the codes that JSON-RPC leaves to servers.

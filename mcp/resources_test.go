@@ -62,6 +62,14 @@ func TestNamedActionsThatReadAreResources(t *testing.T) {
 	}
 }
 
+func TestAResourceIsKeptForItsCallerOnly(t *testing.T) {
+	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Resources("orders.*")))
+	result, err := connect(t, base+"/mcp", withoutSessions, nil).ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "orders://o-2"})
+	if err != nil || result.CacheScope != "private" {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
 func TestAResourceThatCannotBeReadIsAnErrorOfTheProtocol(t *testing.T) {
 	_, base := start(t, []*sabir.Service{orders(), vault()}, web.AllowAnonymous(), mcp.At("/mcp", mcp.Resources("orders.get", "vault.*")))
 	session := connect(t, base+"/mcp", withoutSessions, nil)
