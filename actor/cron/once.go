@@ -23,9 +23,9 @@ const takeWithin = 30 * time.Second
 // errRunElsewhere ends a run whose time another node has taken.
 var errRunElsewhere = sabir.NewError(sabir.CodeAlreadyExists, "RunElsewhere", "another node runs the job at this time")
 
-// work returns the function that the process of a run calls. For a job that runs once in a cluster it first takes the time that is due, and
+// work returns the function that the process of a run calls. For a job that runs once in a cluster it first takes the time at which it was due, and
 // does nothing where another node has taken it.
-func (j *job) work() func(p *actor.Process) error {
+func (j *job) work(due time.Time) func(p *actor.Process) error {
 	do := j.Do.run
 	if j.Do.send != nil {
 		do = j.Do.send
@@ -33,7 +33,7 @@ func (j *job) work() func(p *actor.Process) error {
 	if j.Once == nil {
 		return do
 	}
-	st, name, due := j.Once, j.Name, j.due
+	st, name := j.Once, j.Name
 	return func(p *actor.Process) error {
 		if err := take(p.Context(), st, name, due); err != nil {
 			return err

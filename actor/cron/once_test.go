@@ -138,3 +138,38 @@ func TestAJobThatRunsOnceHasTimesThatAreTheSameOnAllNodes(t *testing.T) {
 		}
 	}
 }
+
+func TestAQueuedRunTakesTheTimeAtWhichItWasDue(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		begun, ran := time.Now(), make(chan time.Duration, 10)
+		schedulers(t, 1, cron.Job{Name: "report", Every: time.Minute, Once: memory.New(), Overlap: cron.Queue, Do: cron.Run(func(*actor.Process) error {
+			if ran <- time.Since(begun); len(ran) == 1 {
+				time.Sleep(90 * time.Second)
+			}
+			return nil
+		})})
+		time.Sleep(3 * time.Minute)
+		for i, want := range []time.Duration{60 * time.Second, 150 * time.Second, 180 * time.Second} {
+			if len(ran) == 0 {
+				t.Fatalf("it ran %d times", i)
+			}
+			if at := <-ran; at != want {
+				t.Errorf("it ran after %s, not %s", at, want)
+			}
+		}
+	})
+}
+
+func TestANodeThatTookNoTimeOfAJobHasNotRunIt(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		r := &runs{at: make(map[time.Time]int)}
+		systems, pids := schedulers(t, 2, cron.Job{Name: "report", Every: time.Minute, Once: memory.New(), Do: cron.Run(r.run)})
+		time.Sleep(50 * time.Second)
+		for i, s := range systems {
+			list, err := cron.List(t.Context(), s, pids[i])
+			if err != nil || len(list) != 1 || list[0].Last.IsZero() != (list[0].Runs == 0) {
+				t.Errorf("%+v, %v", list, err)
+			}
+		}
+	})
+}

@@ -26,14 +26,15 @@ type job struct {
 	schedule schedule
 	due      time.Time // by the schedule
 	at       time.Time // due and jitter; zero for never
-	queued   bool
+	queued   time.Time // the time of the run that waits for the one before it; zero for none
 	status   Status
 }
 
 // running is a run that has not ended.
 type running struct {
-	job  *job
-	stop func() bool // keeps the scheduler's end from ending it
+	job    *job
+	stop   func() bool // keeps the scheduler's end from ending it
+	before time.Time   // when the job had run last
 }
 
 var behavior = actor.Define("cron", (*scheduler).Init,
@@ -149,9 +150,9 @@ func (s *scheduler) runDue(p *actor.Process, j *job, now time.Time) {
 	}
 	j.status.Missed += missed
 	for range min(missed, j.CatchUp) {
-		s.do(p, j, now)
+		s.do(p, j, now, j.due)
 	}
-	s.do(p, j, now)
+	s.do(p, j, now, j.due)
 	after := j.due
 	if missed == maxMissed { // many a day: those after them are not counted
 		after = now
@@ -162,30 +163,31 @@ func (s *scheduler) runDue(p *actor.Process, j *job, now time.Time) {
 // maxMissed bounds the counting of missed runs.
 const maxMissed = 100_000
 
-// do runs a job once.
-func (s *scheduler) do(p *actor.Process, j *job, now time.Time) {
+// do runs a job once, for the time at which it was due.
+func (s *scheduler) do(p *actor.Process, j *job, now, due time.Time) {
 	if j.Do.send != nil && j.Once == nil {
 		j.status.Runs, j.status.Last = j.status.Runs+1, now
 		j.note(j.Do.send(p))
 		return
 	}
 	if n := j.status.Running; n > 0 && j.Overlap != Allow || n >= MaxRunning {
-		if j.Overlap == Queue && !j.queued {
-			j.queued = true
+		if j.Overlap == Queue && j.queued.IsZero() {
+			j.queued = due
 			return
 		}
 		j.status.Skipped++
 		return
 	}
+	before := j.status.Last
 	j.status.Runs, j.status.Last = j.status.Runs+1, now
-	pid, err := actor.Spawn(p, runBehavior, j.work())
+	pid, err := actor.Spawn(p, runBehavior, j.work(due))
 	if err != nil {
 		j.note(err)
 		return
 	}
 	system := p.System()
 	stop := context.AfterFunc(p.Context(), func() { _ = system.Kill(pid.PID()) }) // which its context knows of at once; it may have ended
-	s.running[p.Monitor(pid.PID())] = running{j, stop}
+	s.running[p.Monitor(pid.PID())] = running{j, stop, before}
 	j.status.Running++
 	j.note(actor.Send(p, pid, begin{}))
 }
@@ -210,12 +212,13 @@ func (s *scheduler) Down(p *actor.Process, d actor.Down) error {
 	if errors.Is(d.Reason, errRunElsewhere) {
 		j.status.Elsewhere++
 		j.status.Runs--
+		j.status.Last = r.before
 	} else if d.Reason != error(actor.ErrNormal) {
 		j.note(d.Reason)
 	}
-	if j.queued && s.jobs[j.Name] == j && j.status.Enabled {
-		j.queued = false
-		s.do(p, j, p.Now())
+	if due := j.queued; !due.IsZero() && s.jobs[j.Name] == j && j.status.Enabled {
+		j.queued = time.Time{}
+		s.do(p, j, p.Now(), due)
 	}
 	return nil
 }
@@ -234,7 +237,7 @@ func (s *scheduler) Enable(p *actor.Process, e enable) (none sabir.Empty, err er
 	if err != nil || j.status.Enabled == e.on {
 		return none, err
 	}
-	j.status.Enabled, j.queued = e.on, false
+	j.status.Enabled, j.queued = e.on, time.Time{}
 	j.plan(p.Now())
 	s.arm(p)
 	return none, nil
