@@ -167,7 +167,7 @@ func (n *Node) Awaits(name string) bool {
 		if t.services[service] || t.hasAbsent(service) {
 			continue
 		}
-		if waiting[service] || n.hasOthers() && (n.boundServices[service] > 0 || n.depended(service)) {
+		if waiting[service] != "" || n.hasOthers() && (n.boundServices[service] > 0 || n.depended(service)) {
 			return true
 		}
 	}
@@ -194,7 +194,11 @@ func (a *remoteAction) absence(o *callOptions) *Error {
 	if a.kind == wire.EventRoute || unknown.Code != CodeNotFound || o.wait == 0 && !n.Awaits(name) {
 		return unknown
 	}
-	e.Message += ", and none has since node " + n.id + " started"
+	// A node that is there may have offered it before, and have withdrawn it.
+	e.Message += " now"
+	if node := n.waitingNames()[serviceOf(name)]; node != "" {
+		e.Message += ": " + serviceOf(name) + " waits on " + node + " until it may start"
+	}
 	if _, meant, similar := strings.Cut(unknown.Message, "; did you mean "); similar {
 		e.Message, e.Data = e.Message+"; did you mean "+meant, unknown.Data
 	}

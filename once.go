@@ -131,16 +131,17 @@ func (n *Node) mayRun(service string) bool {
 	return false
 }
 
-// waitingNames is the services that wait on some node until they may start, by their names with and without their version.
-func (n *Node) waitingNames() map[string]bool {
-	waiting := make(map[string]bool)
+// waitingNames is the services that wait on some node until they may start, by their names with and without their version, each with one such
+// node.
+func (n *Node) waitingNames() map[string]string {
+	waiting := make(map[string]string)
 	for _, s := range n.waitingServices() {
-		waiting[s.name], waiting[s.fullName()] = true, true
+		waiting[s.name], waiting[s.fullName()] = n.id, n.id
 	}
 	if view := n.table.Load().view; view != nil {
 		for _, node := range view.Nodes() {
 			for _, w := range view.Waiting(node) {
-				waiting[w.Name], waiting[withoutVersion(w.Name)] = true, true
+				waiting[w.Name], waiting[withoutVersion(w.Name)] = node, node
 			}
 		}
 	}

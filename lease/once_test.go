@@ -246,3 +246,19 @@ func TestAServiceThatRunsOnceIsRemovedAndAdded(t *testing.T) {
 		}
 	})
 }
+
+func TestACallOfAServiceThatHasLostItsLeaseSaysWhereItWaits(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		var r running
+		st := &cut{Store: memory.New()}
+		nodes := sabirtest.Cluster(t, mayRun(&r, st), nil)
+		ask(t, nodes[1])
+		st.cutOff()
+		time.Sleep(10 * time.Second) // the lease is lost
+		_, err := where.Call(t.Context(), nodes[1], sabir.Empty{})
+		if want := "no node offers mailer.where now: mailer waits on node-1 until it may start"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v; want %s", err, want)
+		}
+		st.restore()
+	})
+}
