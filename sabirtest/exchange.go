@@ -29,6 +29,9 @@ type answer struct {
 	body   string
 }
 
+// title begins the first line of each exchange.
+const title = "###"
+
 // readExchanges reads a file. See [GoldenHTTP].
 func readExchanges(text string) (list []exchange, err error) {
 	var part []string
@@ -42,7 +45,7 @@ func readExchanges(text string) (list []exchange, err error) {
 	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		if strings.HasPrefix(line, "###") {
+		if strings.HasPrefix(line, title) {
 			if err := add(); err != nil {
 				return nil, err
 			}
@@ -126,7 +129,7 @@ func formatExchanges(list []exchange) string {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "### %s\n", e.title)
+		fmt.Fprintf(w, "%s %s\n", title, e.title)
 		writeMessage(w, e.method+" "+e.path, e.header, e.body)
 		fmt.Fprintln(w)
 		writeMessage(w, fmt.Sprintf("HTTP %d", e.want.status), e.want.header, e.want.body)

@@ -44,6 +44,9 @@ func GoldenHTTP(t testing.TB, node *sabir.Node, file string) {
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
+	if node.HTTPAddr() == "" {
+		t.Fatalf("node %s has no address for HTTP: give it sabir.HTTP(\"127.0.0.1:0\")", node.ID())
+	}
 	client := &http.Client{Timeout: waitTimeout, Transport: &http.Transport{DisableCompression: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer client.CloseIdleConnections()
@@ -54,6 +57,9 @@ func GoldenHTTP(t testing.TB, node *sabir.Node, file string) {
 		}
 		if update() {
 			exchanges[i].want = got.shown(e.want)
+			if strings.Contains("\n"+exchanges[i].want.body, "\n"+title) {
+				t.Fatalf("%s: %s: a line of the answer begins with %s, as a title does: write %s in place of its body", file, e.title, title, anything)
+			}
 			continue
 		}
 		for _, difference := range got.differences(e.want) {
@@ -179,8 +185,8 @@ func keepAny(got, was any) any {
 	case map[string]any:
 		if w, same := was.(map[string]any); same {
 			for name, value := range w {
-				if g[name] != nil {
-					g[name] = keepAny(g[name], value)
+				if v, there := g[name]; there {
+					g[name] = keepAny(v, value)
 				}
 			}
 		}

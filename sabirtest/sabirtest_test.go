@@ -396,6 +396,53 @@ func TestGoldenAnswersAreComparedAndWritten(t *testing.T) {
 	}
 }
 
+// updated returns what an update makes of a file with requests to a shop.
+func updated(t *testing.T, text string) (after string, said []string) {
+	s := sabir.NewService("shop")
+	sabir.Handle(s, "item", func(context.Context, sabir.Empty) (map[string]*int, error) { return map[string]*int{"price": nil}, nil }, sabir.Route("GET", "/item"))
+	sabir.HandleStream(s, "page", func(_ context.Context, stream *sabir.Stream[sabir.Empty, []byte]) error {
+		return stream.Send([]byte("Prices\n### Lamps\n"))
+	}, sabir.Route("GET", "/page"))
+	node := sabirtest.Start(t, sabir.Serve(s), sabir.HTTP("127.0.0.1:0"))
+	file := filepath.Join(t.TempDir(), "shop.http")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SABIRTEST_UPDATE", "1")
+	said = failures(t, func(f testing.TB) { sabirtest.GoldenHTTP(f, node, file) })
+	now, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(now), said
+}
+
+func TestAnUpdateKeepsAnyWhereTheAnswerIsNull(t *testing.T) {
+	text := "### An item\nGET /item\n\nHTTP 200\n\n{\n  \"price\": \"<any>\"\n}\n"
+	if after, said := updated(t, text); after != text || len(said) > 0 {
+		t.Errorf("%s\n%q", after, said)
+	}
+}
+
+func TestAnUpdateRefusesAnAnswerThatTheFileCannotHold(t *testing.T) {
+	text := "### A page\nGET /page\n"
+	after, said := updated(t, text)
+	if after != text || len(said) != 1 || !strings.Contains(said[0], "A page: a line of the answer begins with ###") {
+		t.Errorf("%s\n%q", after, said)
+	}
+}
+
+func TestAGoldenFileNeedsANodeWithHTTP(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.http")
+	if err := os.WriteFile(file, []byte("### a\nGET /\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	node := sabirtest.Start(t)
+	if said := failures(t, func(f testing.TB) { sabirtest.GoldenHTTP(f, node, file) }); len(said) != 1 || !strings.Contains(said[0], "has no address for HTTP") {
+		t.Errorf("%q", said)
+	}
+}
+
 func TestAGoldenFileThatCannotBeReadIsReported(t *testing.T) {
 	node := sabirtest.Start(t, sabir.Serve(newOrders()), sabir.HTTP("127.0.0.1:0"))
 	for text, want := range map[string]string{
