@@ -191,11 +191,14 @@ func (r *running) wait(ctx context.Context, m Meta) error {
 	stop := context.AfterFunc(ctx, func() { r.end(ended) })
 	defer stop()
 	var reading sync.WaitGroup
-	reading.Go(func() { r.read(ctx, m, r.stdout, false) })
-	reading.Go(func() { r.read(ctx, m, r.stderr, true) })
+	stdout, stderr := &output{file: r.stdout, ended: ended}, &output{file: r.stderr, ended: ended}
+	reading.Go(func() { r.read(ctx, m, stdout, false) })
+	reading.Go(func() { r.read(ctx, m, stderr, true) })
 	err := r.cmd.Wait()
 	close(ended)
 	killGroup(r.cmd) // what it has left behind
+	stdout.bound()
+	stderr.bound()
 	reading.Wait()
 	if err != nil && r.cmd.ProcessState == nil {
 		return err
@@ -204,6 +207,39 @@ func (r *running) wait(ctx context.Context, m Meta) error {
 	_ = Deliver(ctx, m.System, r.To, r.Window, Exited{m.PID, state.ExitCode(), state.String()}) // unless the receiver has ended
 	return nil
 }
+
+// output reads from the pipe to which a command writes. A process that it has started and that has left its group may keep the pipe open, and may
+// write to it, so after the command's end only what lies in the pipe is read.
+type output struct {
+	file  *os.File
+	ended <-chan struct{}
+	after int // bytes read since the end
+}
+
+const (
+	// maxPipe is the most that a pipe holds.
+	maxPipe = 1 << 20
+	// lastRead is the time in which a read gets what lies in the pipe.
+	lastRead = time.Second
+)
+
+func (o *output) Read(b []byte) (int, error) {
+	select {
+	case <-o.ended:
+	default:
+		return o.file.Read(b)
+	}
+	if o.after >= maxPipe {
+		return 0, io.EOF
+	}
+	o.bound()
+	n, err := o.file.Read(b)
+	o.after += n
+	return n, err
+}
+
+// bound ends a read that waits for more than the pipe holds.
+func (o *output) bound() { _ = o.file.SetReadDeadline(time.Now().Add(lastRead)) } // unless it is closed
 
 // end ends the command: it is asked to, and after the grace it is killed.
 func (r *running) end(ended chan struct{}) {
@@ -220,7 +256,7 @@ func (r *running) end(ended chan struct{}) {
 
 // read sends the output from one of the pipes. When the receiver has ended it goes on reading, so that the command does not
 // wait for ever.
-func (r *running) read(ctx context.Context, m Meta, pipe *os.File, stderr bool) {
+func (r *running) read(ctx context.Context, m Meta, pipe *output, stderr bool) {
 	in := bufio.NewReaderSize(pipe, max(r.MaxLine, 16))
 	for {
 		piece, cut, err := r.piece(in)
