@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime/debug"
 	"time"
 
@@ -79,7 +80,8 @@ func (d *device[In]) Init(p *actor.Process, b beginning[In]) error {
 		if err == nil {
 			err = actor.ErrNormal
 		}
-		_ = actor.Send(m.System, m.PID, over{err}) // it has ended already: what ends the goroutine, usually
+		// Unless it has ended already: what ends the goroutine, usually. Its mailbox may be full.
+		_ = Deliver(context.Background(), m.System, m.PID, math.MaxInt, over{err})
 	}()
 	return nil
 }
