@@ -113,7 +113,8 @@ type (
 )
 
 // Resize changes how many workers a pool has. It returns when the new ones have started; those that are too many get nothing
-// more, and end when they have handled what waits for them.
+// more, and end when they have handled what waits for them; one on another node ends after what it is handling, since what waits there is
+// not known here, and callers that wait for it get [actor.ErrNoProcess]. Where a new one cannot be started, the size stays as it was.
 func Resize[A actor.Address](ctx context.Context, from actor.Sender, pool A, size int) error {
 	_, err := actor.Call[Info](ctx, from, pool, resize{size})
 	return err

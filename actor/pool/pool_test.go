@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -302,6 +304,35 @@ func TestAPoolGrowsAndShrinks(t *testing.T) {
 	}
 	if n := info(t, s, p).Restarts; n != 0 {
 		t.Errorf("%d restarts", n)
+	}
+}
+
+// scarce is a worker of which only so many can be started.
+type scarce struct{}
+
+func (*scarce) Init(_ *actor.Process, left *atomic.Int32) error {
+	if left.Add(-1) < 0 {
+		return errors.New("no more of them")
+	}
+	return nil
+}
+func (*scarce) Note(*actor.Process, note) error { return nil }
+
+var scarceB = actor.Define("scarce", (*scarce).Init, actor.OnMessage((*scarce).Note))
+
+func TestAPoolThatCannotGrowStaysAsItIs(t *testing.T) {
+	s := newSystem(t)
+	var left atomic.Int32
+	left.Store(3)
+	p, err := pool.Start(s, scarceB.Spec(&left), pool.Size(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pool.Resize(t.Context(), s, p, 5); err == nil || !strings.Contains(err.Error(), "no more of them") {
+		t.Errorf("got %v", err)
+	}
+	if i := info(t, s, p); len(i.Workers) != 2 {
+		t.Errorf("%+v, not 2 workers", i)
 	}
 }
 

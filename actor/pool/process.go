@@ -165,17 +165,27 @@ func (l *pool) Resize(p *actor.Process, r resize) (Info, error) {
 	if err := c.check(); err != nil {
 		return Info{}, err
 	}
+	before := len(l.workers)
 	if err := l.grow(p, r.Size); err != nil {
+		return Info{}, errors.Join(err, l.shrink(p, before)) // those that have started are too many
+	}
+	if err := l.shrink(p, r.Size); err != nil {
 		return Info{}, err
 	}
-	for _, pid := range l.workers[r.Size:] {
+	l.size = r.Size
+	return l.info(), nil
+}
+
+// shrink lets the workers that are too many end.
+func (l *pool) shrink(p *actor.Process, size int) error {
+	for _, pid := range l.workers[size:] {
 		l.retiring = append(l.retiring, pid)
 		if err := actor.Send(p, p.PID(), retire{pid}); err != nil { // after what was forwarded
-			return Info{}, err
+			return err
 		}
 	}
-	l.workers, l.size = slices.Delete(l.workers, r.Size, len(l.workers)), r.Size
-	return l.info(), nil
+	l.workers = slices.Delete(l.workers, size, len(l.workers))
+	return nil
 }
 
 func (l *pool) Info(*actor.Process, ask) (Info, error) { return l.info(), nil }
