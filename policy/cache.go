@@ -80,7 +80,8 @@ func (c *Cache) invalidateHere(ctx context.Context, patterns []string) error {
 
 // InvalidateOn invalidates by the patterns whenever an event comes that event takes, itself a pattern. Call it before the
 // service starts; a pattern that is not valid keeps it from starting, or is logged when the event comes. Every
-// service and every node receives the event, emitted or broadcast.
+// service and every node receives the event, emitted or broadcast, but not one whose emitter chose groups, see [sabir.Groups]: those
+// are for these groups only. For such events call Invalidate in a handler of a chosen group, or in one that is [sabir.BestEffort].
 func (c *Cache) InvalidateOn(s *sabir.Service, event string, patterns ...string) {
 	sabir.On(s, event, func(ctx context.Context, _ any) error {
 		return c.invalidateHere(ctx, patterns)
