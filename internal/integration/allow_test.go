@@ -9,11 +9,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/pem"
 	"errors"
 	"log/slog"
 	"math/big"
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +24,8 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
-	_ "github.com/sabir-go/sabir/transport/tcp"
+	_ "github.com/sabir-go/sabir/transport/quic"
+	"github.com/sabir-go/sabir/transport/tcp"
 	"github.com/sabir-go/sabir/web/auth"
 )
 
@@ -247,6 +251,60 @@ func TestPrincipalsAreTakenFromNodesThatVouchOnly(t *testing.T) {
 		got, err := sabir.Call[string](auth.As(t.Context(), auth.Principal{Subject: "ada"}), n, "vault.open", sabir.Empty{})
 		if err != nil || got != test.want {
 			t.Errorf("%s: %q, %v", about, got, err)
+		}
+	}
+}
+
+// files writes the certificate of a node with the DNS name, its key and the authority into files, and returns the TLS that follows them.
+func (a *authority) files(t *testing.T, name string) *tls.Config {
+	t.Helper()
+	pair := a.config(t, name, "").Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	paths := map[string]string{}
+	for file, block := range map[string]pem.Block{
+		"node.crt": {Type: "CERTIFICATE", Bytes: pair.Certificate[0]},
+		"node.key": {Type: "PRIVATE KEY", Bytes: key},
+		"ca.crt":   {Type: "CERTIFICATE", Bytes: a.certificate.Raw},
+	} {
+		paths[file] = filepath.Join(folder, file)
+		if err := os.WriteFile(paths[file], pem.EncodeToMemory(&block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config, err := tcp.Certificates(paths["node.crt"], paths["node.key"], paths["ca.crt"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+func TestNamesInCertificateFilesAreProvenWhicheverNodeDials(t *testing.T) {
+	ca := newAuthority(t)
+	for _, dials := range []string{"orders-1", "vault"} {
+		for _, scheme := range []string{"tls", "quic"} {
+			t.Run(dials+" over "+scheme, func(t *testing.T) {
+				open := sabir.NewAction[sabir.Empty, sabir.Empty]("vault.open")
+				vault := sabir.NewService("vault", sabir.Allow(sabir.FromNodes("orders-*")))
+				open.Handle(vault, func(context.Context, sabir.Empty) (none sabir.Empty, err error) { return none, nil })
+				join := func(id string, seeds ...string) *sabir.Node {
+					options := []sabir.NodeOption{sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)),
+						sabir.Join(scheme+"://127.0.0.1:0", cluster.TLS(ca.files(t, id)), cluster.Seeds(seeds...))}
+					if id == "vault" {
+						options = append(options, sabir.Serve(vault))
+					}
+					return startAllowed(t, sabir.NewNode(options...))
+				}
+				other := map[string]string{"orders-1": "vault", "vault": "orders-1"}[dials]
+				nodes := map[string]*sabir.Node{other: join(other)}
+				nodes[dials] = join(dials, nodes[other].Info().Addr)
+				if _, err := open.Call(t.Context(), nodes["orders-1"], sabir.Empty{}, sabir.WaitForNode(10*time.Second)); err != nil {
+					t.Error(err)
+				}
+			})
 		}
 	}
 }

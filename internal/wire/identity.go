@@ -17,10 +17,13 @@ func namesOf(conn net.Conn) []string {
 		return nil
 	}
 	state := c.ConnectionState()
-	if len(state.VerifiedChains) == 0 {
-		return nil
+	if len(state.VerifiedChains) > 0 {
+		return identity.NamesOf(state.VerifiedChains[0][0])
 	}
-	return identity.NamesOf(state.VerifiedChains[0][0])
+	if len(state.PeerCertificates) > 0 && identity.IsVerified(state.PeerCertificates[0]) {
+		return identity.NamesOf(state.PeerCertificates[0])
+	}
+	return nil
 }
 
 // The purposes of the two proofs of a handshake.

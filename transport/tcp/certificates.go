@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 	"weak"
+
+	"github.com/sabir-go/sabir/internal/identity"
 )
 
 // checkEvery is the interval at which handshakes check whether a file has changed.
@@ -111,6 +113,7 @@ func (f *certificateFiles) verifyServer(state tls.ConnectionState) error {
 	if err != nil {
 		return &tls.CertificateVerificationError{UnverifiedCertificates: state.PeerCertificates, Err: err}
 	}
+	identity.Verified(state.PeerCertificates[0])
 	return nil
 }
 
