@@ -45,6 +45,9 @@ type Condition func(*callerRule)
 // FromNodes holds for what comes from a node with one of the names: a URI of its certificate, such as a SPIFFE ID, a DNS name, or without
 // those its common name; or its NodeID, which counts with [cluster.NodeKeys] only. "*" in a pattern stands for any text without a slash.
 // A node's own services pass.
+//
+// Certificates prove names over tls:// and quic:// only: over other transports TLS may end at a proxy or a broker, so no node has a name there
+// without [cluster.NodeKeys], and all are refused.
 func FromNodes(patterns ...string) Condition {
 	return func(r *callerRule) { r.nodes, r.limitsNodes = append(r.nodes, patterns...), true }
 }

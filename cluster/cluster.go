@@ -145,7 +145,8 @@ func NodeKeys(keys map[string]string) Option {
 }
 
 // TLS is the TLS configuration of tls:// links, for both ends: the certificate of this node, the authorities that others'
-// certificates must come from (RootCAs and ClientCAs), and whether they must show one.
+// certificates must come from (RootCAs and ClientCAs), and whether they must show one. Other transports that encrypt take it too; certificates
+// prove the names of nodes to each other over tls:// and quic:// only, see [NodeKeys] for the rest.
 func TLS(config *tls.Config) Option {
 	return once("TLS", option.Caller(), func(c *joining.Config) { c.TLS = config })
 }
