@@ -223,6 +223,12 @@ func (e *embedded) openStore(ctx context.Context) error {
 		lock.release()
 		return err
 	}
+	if err := unreadStream(s, e.address.Store); err != nil {
+		s.Shutdown()
+		s.WaitForShutdown()
+		lock.release()
+		return err
+	}
 	e.server, e.lock = s, lock
 	e.inBackground(ctx, func(ctx context.Context) { store.mend(ctx, s) })
 	return nil

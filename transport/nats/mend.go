@@ -103,6 +103,9 @@ func (f *storeFolder) reopen(s *server.Server) error {
 	if err := s.EnableJetStream(&options); err != nil {
 		return fmt.Errorf("opening the store again: %w", err)
 	}
+	if err := unreadStream(s, f.path); err != nil { // a file could not be read for now, it may be, as where too many are open
+		return errors.Join(err, s.ShutdownJetStream())
+	}
 	f.folder.Mend()
 	return disconnectStoreClients(s)
 }

@@ -235,3 +235,50 @@ func TestTheFolderOfAStoreIsForItsOwner(t *testing.T) {
 		t.Errorf("the folder that was made has the mode %v, %v", info.Mode(), err)
 	}
 }
+
+// A power cut, or a copy of the folder that was cut short, leaves such a file.
+func TestAStoreWithAStreamThatCannotBeReadDoesNotStartAndKeepsItsMessages(t *testing.T) {
+	folder := t.TempDir()
+	address := "nats://embedded:0?store=" + url.QueryEscape(folder)
+	at, _ := url.Parse(address)
+	conn, release, err := nats.Connect(t.Context(), at, transport.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "orders", Subjects: []string{"orders"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(t.Context(), "orders", []byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	release()
+	sum := filepath.Join(folder, "jetstream", "$G", "streams", "orders", "meta.sum")
+	good, err := os.ReadFile(sum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(sum, 0); err != nil {
+		t.Fatal(err)
+	}
+
+	_, err = try(t, address, transport.Config{})
+	if err == nil || !strings.Contains(err.Error(), filepath.Dir(sum)) {
+		t.Errorf("the error is %v, want one that names the folder of the stream", err)
+	}
+	if err := os.WriteFile(sum, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := stream(t, address, "again").Stream(t.Context(), "orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	message, err := s.GetMsg(t.Context(), 1)
+	if err != nil || string(message.Data) != "one" {
+		t.Errorf("the message is %v, %v", message, err)
+	}
+}
