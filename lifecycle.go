@@ -23,11 +23,11 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	ctx, restore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer restore()
+	defer context.AfterFunc(ctx, restore)() // from the first signal on a second one has its usual effect, in a start that is broken off too
 	if err := n.Start(ctx); err != nil {
 		return err
 	}
 	<-ctx.Done()
-	restore() // from here a second signal has its usual effect
 	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.limits.Load().stop)
 	defer cancel()
 	return n.Stop(stopCtx)
