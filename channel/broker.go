@@ -89,6 +89,7 @@ type broker struct {
 	store    engine.Store
 	declared map[string]engine.Spec
 	holdDead map[string]bool // names of the declared channels that hold dead letters, whatever else they are declared as
+	begun    bool            // the node has joined its cluster: which broker it is, and its key, are known from then on
 	closed   bool
 
 	unvouched sync.Once // the log says once that a principal was left out
@@ -227,7 +228,7 @@ func (b *broker) connection(ctx context.Context) (engine.Store, error) {
 func (b *broker) connected() (engine.Store, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
+	if !b.begun || b.closed {
 		return nil, b.notRunning()
 	}
 	return b.store, nil

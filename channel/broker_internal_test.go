@@ -24,7 +24,7 @@ func init() { engine.Register("silent", silent{}) }
 func TestNobodyWaitsLongerForABrokerThatDoesNotAnswerThanItsOwnContext(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		b := newBroker()
-		b.node, b.named = sabir.NewNode(), &setting{address: "silent://broker"}
+		b.node, b.named, b.begun = sabir.NewNode(), &setting{address: "silent://broker"}, true
 		first, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { _, err := b.connection(first); ended <- err }()

@@ -129,3 +129,26 @@ func TestKeepMessagesAndKeepBytesDropTheOldest(t *testing.T) {
 		}
 	}
 }
+
+// early publishes while its node starts, before it is known which broker the node has.
+type early struct {
+	channel *channel.Channel[article]
+	failed  error
+}
+
+func (e *early) Name() string { return "early" }
+
+func (e *early) Start(ctx context.Context, n *sabir.Node) error {
+	_, e.failed = e.channel.Publish(ctx, n, article{})
+	return nil
+}
+
+func (e *early) Stop(context.Context) error { return nil }
+
+func TestWhatIsPublishedBeforeTheNodeHasJoinedGoesToNoOtherBroker(t *testing.T) {
+	e := &early{channel: parcels(t)}
+	startNode(t, sabir.Join("mem://"+t.Name()), sabir.WithExtension(e), channel.Broker("mem://own-"+t.Name()))
+	if !errors.Is(e.failed, sabir.ErrServiceUnavailable) || !strings.Contains(e.failed.Error(), "is starting and has no channels") {
+		t.Errorf("the error is %v", e.failed)
+	}
+}

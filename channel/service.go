@@ -24,6 +24,9 @@ func (r DeadLettersRequest) check() error {
 // Services offers the service that describes channels, on a node that has a broker for them. Its start connects to the broker:
 // the node has joined its cluster by then, and its own services have not started.
 func (b *broker) Services() []sabir.Servable {
+	b.mu.Lock()
+	b.begun = true
+	b.mu.Unlock()
 	if b.address() == "" {
 		return nil
 	}
