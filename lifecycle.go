@@ -408,7 +408,10 @@ const hookGrace = time.Second
 // stopping, nor the node.
 func (n *Node) runHook(name string, ctx context.Context, hook func(context.Context) error) error {
 	ended := make(chan error, 1)
-	go func() { ended <- n.isolated(name, ctx, hook) }()
+	go isolateGoroutine(name, ctx, hook, func(err error) {
+		n.logPanic(ctx, err)
+		ended <- err
+	})
 	select {
 	case err := <-ended:
 		return err

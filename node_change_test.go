@@ -3,6 +3,7 @@ package sabir_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +128,25 @@ func TestAStopHookThatDoesNotReturnKeepsNoOtherFromRunning(t *testing.T) {
 		err := node.Stop(ctx)
 		if !saved || node.State() != sabir.StateStopped || !errors.Is(err, sabir.ErrDeadlineExceeded) || !strings.Contains(err.Error(), "the stop hook of second has not returned") {
 			t.Errorf("the other hook has run: %v, the node is %v, the stop ended with %v", saved, node.State(), err)
+		}
+	})
+}
+
+// t.FailNow in a hook ends its goroutine so.
+func TestAHookThatEndsItsGoroutineHasFailed(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		exit := func(context.Context) error { runtime.Goexit(); return nil }
+		node := start(t)
+		err := node.Add(context.Background(), sabir.NewService("starts", sabir.OnStart(exit)))
+		if !errors.Is(err, sabir.ErrPanic) || !strings.Contains(err.Error(), "the start hook of starts ended its goroutine") {
+			t.Errorf("the addition ended with %v", err)
+		}
+		stops := sabir.NewService("stops", sabir.OnStop(exit))
+		if err := node.Add(context.Background(), stops); err != nil {
+			t.Fatal(err)
+		}
+		if err := node.Remove(context.Background(), stops); !errors.Is(err, sabir.ErrPanic) {
+			t.Errorf("the removal ended with %v", err)
 		}
 	})
 }
