@@ -164,6 +164,35 @@ func TestTenThousandSessionsAreBounded(t *testing.T) {
 	}
 }
 
+func TestSessionsKeepLittleOfWhatClientsSayOfThemselves(t *testing.T) {
+	url := startOrders(t)
+	live := func() uint64 {
+		runtime.GC()
+		runtime.GC() // what pools had
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	begin := func(length int) raw {
+		list := strings.Repeat(`{"a":1},`, length/8) + "1"
+		return send(t, "POST", url, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+withSessions+`","capabilities":{"experimental":{"x":[`+list+`]}},"clientInfo":{"name":"test","version":"1"}}}`)
+	}
+	if a := begin(64 << 10); a.status != 413 {
+		t.Errorf("a beginning of more than 64 KiB: %d %s", a.status, a.body)
+	}
+	begin(60 << 10)
+	before := live()
+	const sessions, each = 20, 200 << 10
+	for range sessions {
+		if a := begin(60 << 10); a.status != 200 {
+			t.Fatalf("a session: %d %s", a.status, a.body)
+		}
+	}
+	if got := live(); got > before+sessions*each {
+		t.Errorf("%d bytes for each session", (got-before)/sessions)
+	}
+}
+
 // Each of 10,000 calls that come over one connection of HTTP/2 is answered, or refused with a status, and other ways in go on.
 func TestTenThousandCallsOfToolsOverOneConnectionAreAnsweredOrRefused(t *testing.T) {
 	brokers.Long(t)

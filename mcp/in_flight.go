@@ -117,12 +117,12 @@ func answeredID(message []byte) (id jsonrpc.ID, ok bool) {
 
 // cancelParams is read from the notification of a cancelled request.
 type cancelParams struct {
-	RequestID any `json:"requestId"`
+	RequestID scalar `json:"requestId"`
 }
 
 // id is the request's; false for a notification that names none.
 func (p cancelParams) id() (jsonrpc.ID, bool) {
-	id, err := jsonrpc.MakeID(p.RequestID)
+	id, err := jsonrpc.MakeID(p.RequestID.value)
 	return id, err == nil && id.IsValid()
 }
 
@@ -140,7 +140,7 @@ func (f *inFlight) follow(messages []message, r *http.Request) (end func()) {
 			}
 			continue
 		}
-		if id, err := jsonrpc.MakeID(m.ID); err == nil && id.IsValid() && m.Method != "" {
+		if id, err := jsonrpc.MakeID(m.ID.value); err == nil && id.IsValid() && m.Method != "" {
 			f.begin(id, m.Method, p.Subject)
 			begun = append(begun, id)
 		}

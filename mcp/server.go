@@ -67,7 +67,7 @@ func newServer(site web.Site, c config) *server {
 		options.CompletionHandler = s.complete
 	}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "sabir", Title: site.API().Title, Version: site.API().Version}, options)
-	s.sdk.AddReceivingMiddleware(s.catchPanics)
+	s.sdk.AddReceivingMiddleware(s.catchPanics, keepLittle)
 	for _, p := range c.prompts {
 		s.sdk.AddPrompt(p.described, p.get)
 	}
@@ -157,6 +157,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "a batch has at most "+strconv.Itoa(maxBatch)+" messages", http.StatusBadRequest)
 		return
 	}
+	if asked.oddID {
+		http.Error(w, "malformed payload: the id of a message is a text or a number", http.StatusBadRequest)
+		return
+	}
 	if s.config.oauth != nil {
 		for _, name := range asked.tools {
 			if t := s.offer.tool(name); t != nil && s.config.oauth.refuse(w, r, &t.action) {
@@ -176,6 +180,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// The SDK answers 400. The client of Vercel's AI SDK asks before it begins a session, and again later, and takes 405 only for no fault.
 		w.Header().Set("Allow", http.MethodPost)
 		http.Error(w, "a session begins with a POST of initialize", http.StatusMethodNotAllowed)
+		return
+	}
+	if id == "" && len(body) > maxBeginning {
+		http.Error(w, "what begins a session has at most "+strconv.Itoa(maxBeginning)+" bytes", http.StatusRequestEntityTooLarge)
 		return
 	}
 	if id != "" {
@@ -209,6 +217,9 @@ func (s *server) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	return body, true
 }
 
+// maxBeginning bounds what begins a session, which the SDK keeps as long as the session.
+const maxBeginning = 64 << 10
+
 // maxBatch is the bound of batches elsewhere over HTTP. The SDK begins all calls of one at once.
 const maxBatch = 100
 
@@ -218,11 +229,12 @@ type asked struct {
 	tools       []string // that it calls
 	messages    []message
 	single      bool // it is one message, not a batch
+	oddID       bool // the id of a message is a list or an object
 }
 
 // message has of a message of a client what this side must know too.
 type message struct {
-	ID     any    `json:"id"`
+	ID     scalar `json:"id"`
 	Method string `json:"method"`
 	Params struct {
 		Name string `json:"name"`
@@ -233,16 +245,57 @@ type message struct {
 	} `json:"params"`
 }
 
+// scalar is a text or a number in a message. A list or an object in its place is not read: it would take a hundred times its length.
+type scalar struct {
+	value any
+	odd   bool
+}
+
+func (s *scalar) UnmarshalJSON(text []byte) error {
+	if s.odd = text[0] == '[' || text[0] == '{'; s.odd {
+		return nil
+	}
+	return json.Unmarshal(text, &s.value)
+}
+
+// messagesOf returns one message, or those of a batch. Of one with too many it reads so many that this is known: half a million
+// would take 170 MB.
+func messagesOf(body []byte) (list []json.RawMessage, single bool) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('[') {
+		return []json.RawMessage{body}, true
+	}
+	for d.More() && len(list) <= maxBatch {
+		var one json.RawMessage
+		if d.Decode(&one) != nil {
+			return []json.RawMessage{body}, true
+		}
+		list = append(list, one)
+	}
+	if len(list) <= maxBatch && !endsBatch(d) {
+		return []json.RawMessage{body}, true
+	}
+	return list, false
+}
+
+// endsBatch reports whether nothing but the end of the list is left.
+func endsBatch(d *json.Decoder) bool {
+	if end, err := d.Token(); err != nil || end != json.Delim(']') {
+		return false
+	}
+	_, err := d.Token()
+	return err == io.EOF
+}
+
 // peek reads as much of a message, or of a batch of them. What it cannot read, the SDK refuses: of one message, where the others are served.
 func peek(body []byte) (found asked) {
 	var list []json.RawMessage
-	if json.Unmarshal(body, &list) != nil {
-		list, found.single = []json.RawMessage{body}, true
-	}
+	list, found.single = messagesOf(body)
 	for _, text := range list {
 		var m message
 		_ = json.Unmarshal(text, &m) // as far as it goes
 		found.messages = append(found.messages, m)
+		found.oddID = found.oddID || m.ID.odd
 		found.standsAlone = found.standsAlone || m.Params.Meta.Version != ""
 		if m.Method == "tools/call" {
 			found.tools = append(found.tools, m.Params.Name)

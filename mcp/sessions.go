@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -76,3 +78,31 @@ func (t *sessionTable) end(session *sdk.ServerSession) {
 	defer t.mu.Unlock()
 	delete(t.ending, session.ID())
 }
+
+// keepLittle takes from what clients say of themselves what nobody reads: the SDK keeps all of it as long as the session, and of a
+// megabyte of JSON that is 46 MB.
+func keepLittle(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		switch p := req.GetParams().(type) {
+		case *sdk.InitializeParams:
+			if p == nil {
+				break
+			}
+			p.Meta, p.ProtocolVersion = nil, beginning(p.ProtocolVersion)
+			if p.ClientInfo != nil {
+				p.ClientInfo = &sdk.Implementation{Name: beginning(p.ClientInfo.Name), Version: beginning(p.ClientInfo.Version)}
+			}
+			if p.Capabilities != nil {
+				p.Capabilities.Experimental, p.Capabilities.Extensions = nil, nil
+			}
+		case *sdk.InitializedParams:
+			if p != nil {
+				p.Meta = nil
+			}
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// beginning is a copy of the first bytes of a text.
+func beginning(text string) string { return strings.Clone(text[:min(len(text), 100)]) }
