@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
@@ -76,7 +77,9 @@ func (s *server) listen(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 		if offered = s.settings.eventsFor(x); offered == nil {
 			return s.notFound(x.Path)
 		}
-		events, err = s.listening()
+		if err = s.awaitRunning(r.Context()); err == nil {
+			events, err = s.listening()
+		}
 		return err
 	}) {
 		write(w, r, x)
@@ -84,6 +87,28 @@ func (s *server) listen(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 	}
 	s.headers(w, x)
 	s.streams.ServeEvents(w, r, events, httpstream.Call{Events: offered, Context: principal.Context(sabir.WithRequestID(r.Context(), x.ID), x), Problem: v.problemOf(nil, v.logged()), Until: v.watchCredentials})
+}
+
+// startWait bounds the wait of a listener for the end of the start. An EventSource of a browser does not come again after an error, but a node
+// may wait for services of others without end.
+const startWait = 5 * time.Second
+
+// awaitRunning waits until the node runs. While it starts no service can be added, and a start that is broken off waits for the requests that there are.
+func (s *server) awaitRunning(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for s.node.State() < sabir.StateRunning && ctx.Err() == nil {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+		}
+	}
+	if state := s.node.State(); state != sabir.StateRunning {
+		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "the node is %s: listen again when it runs", state).AsRetryable()
+	}
+	return nil
 }
 
 // eventServers counts the servers of this process with events, because each needs a service of its own name.

@@ -2,11 +2,13 @@ package web
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/web/exchange"
 )
 
 // servedLines gets the lines that tell what HTTP serves.
@@ -70,4 +72,33 @@ func TestAStartThatEndsWhileServicesWaitLeavesNothing(t *testing.T) {
 	if err := <-started; err == nil || len(lines) > 0 {
 		t.Errorf("it ended with %v and logged %d lines more", err, len(lines))
 	}
+}
+
+// Whoever waited for the node to run kept a start that was broken off from ending.
+func TestAStartThatIsBrokenOffWaitsForNobodyWhoWantsToListen(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	lines, came := make(servedLines, 10), make(chan bool, 1)
+	note := Filters(exchange.Filter{Name: "note", Before: func(*exchange.Exchange) error { came <- true; return nil }})
+	node := sabir.NewNode(sabir.NodeID("n"), logTo(lines), sabir.Serve(sabir.NewService("orders", sabir.DependsOn(sabir.ServiceName("users")))), sabir.HTTP(":0", Events("**"), note), sabir.StopTimeout(time.Second))
+	started, asked := make(chan error, 1), make(chan string, 1)
+	go func() { started <- node.Start(ctx) }()
+	lines.next(t, `waiting="orders depends on users"`)
+	go func() {
+		answer, err := http.Get("http://" + node.HTTPAddr() + "/events")
+		if err != nil {
+			asked <- err.Error()
+			return
+		}
+		answer.Body.Close()
+		asked <- answer.Status
+	}()
+	<-came
+	end()
+	if err := <-started; err == nil || strings.Contains(err.Error(), "still running") {
+		t.Errorf("the start ended with %v", err)
+	}
+	if status := <-asked; status != "503 Service Unavailable" {
+		t.Errorf("the answer is %s", status)
+	}
+	http.DefaultClient.CloseIdleConnections()
 }
