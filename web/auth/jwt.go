@@ -348,6 +348,7 @@ var tokenFaults = []struct {
 	{jwt.ErrTokenMalformed, "the token is malformed"},
 	{jwt.ErrTokenExpired, "the token has expired"},
 	{jwt.ErrTokenNotValidYet, "the token is not valid yet"},
+	{jwt.ErrTokenUsedBeforeIssued, "the token was issued in the future: the clocks of its issuer and of this node differ by more than the leeway"},
 	{jwt.ErrTokenInvalidAudience, "the token is for another audience"},
 	{jwt.ErrTokenInvalidIssuer, "the token is of another issuer"},
 	{jwt.ErrTokenRequiredClaimMissing, "the token lacks a claim that is needed: exp, or an audience"},

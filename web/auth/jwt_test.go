@@ -11,6 +11,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"sync"
@@ -160,6 +161,14 @@ func TestKeysThatAreNotSoundAreRefused(t *testing.T) {
 		if err := auth.Check(auth.JWT(auth.JWTConfig{Keys: []auth.TokenKey{{Key: key}}})); err == nil {
 			t.Errorf("a %T is taken", key)
 		}
+	}
+}
+
+func TestATokenOfAnIssuerWhoseClockIsAheadIsRefusedWithTheCause(t *testing.T) {
+	ahead := map[string]any{"iat": time.Now().Add(time.Minute).Unix()}
+	err := auth.Filter(auth.JWT(auth.JWTConfig{Secret: secret})).Before(bearer(sign(hs256, secret, claims(ahead), nil)))
+	if !errors.Is(err, auth.ErrBadCredentials) || !strings.Contains(err.Error(), "the clocks of its issuer and of this node differ") {
+		t.Errorf("the error is %v", err)
 	}
 }
 
