@@ -47,7 +47,7 @@ type Condition func(*callerRule)
 // A node's own services pass.
 //
 // Certificates prove names over tls:// and quic:// only: over other transports TLS may end at a proxy or a broker, so no node has a name there
-// without [cluster.NodeKeys], and all are refused.
+// without [cluster.NodeKeys], and a node with such a rule does not start.
 func FromNodes(patterns ...string) Condition {
 	return func(r *callerRule) { r.nodes, r.limitsNodes = append(r.nodes, patterns...), true }
 }
@@ -137,9 +137,9 @@ func (n *Node) allowed(service, own []callerRule) []Middleware {
 }
 
 // withoutIdentities reports whether the node joins a cluster whose links prove no names.
-func (n *Node) withoutIdentities() bool { return len(n.joins) > 0 && !n.joins[0].ProvesNames() }
+func (n *Node) withoutIdentities() bool { return len(n.joins) > 0 && !n.joins[0].LinksProveNames() }
 
-const wantNames = "join with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys"
+const wantNames = "join over tls:// or quic:// with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys"
 
 // decide reports whether one of the rules takes the caller, and logs that where one of them is audited.
 func (n *Node) decide(ctx context.Context, rules []callerRule, from caller, what string) bool {

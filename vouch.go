@@ -15,7 +15,7 @@ func init() {
 			return vouch.Node{}
 		}
 		j := &n.joins[0]
-		return vouch.Node{ID: n.id, Keys: j.Keys, TLS: j.TLS, NodeKey: j.NodeKey, NodeKeys: j.NodeKeys, Nodes: j.Vouchers}
+		return vouch.Node{ID: n.id, Keys: j.Keys, TLS: j.TLS, NodeKey: j.NodeKey, NodeKeys: j.NodeKeys, Nodes: j.Vouchers, LinksProveNames: j.LinksProveNames()}
 	}
 }
 

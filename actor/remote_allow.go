@@ -20,8 +20,8 @@ func (n *network) checkAllowed(node *sabir.Node) error {
 			return fmt.Errorf("actor: Config.Nodes has the pattern %q, which takes no name", p)
 		}
 	}
-	if n.allowed != nil && node.JoinAddress() != "" && !vouch.Of(node).ProvesNames() {
-		return errors.New("actor: Config.Nodes needs nodes that prove their names: join with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys")
+	if n.allowed != nil && node.JoinAddress() != "" && !vouch.Of(node).LinksProveNames {
+		return errors.New("actor: Config.Nodes needs nodes that prove their names: join over tls:// or quic:// with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys")
 	}
 	return nil
 }

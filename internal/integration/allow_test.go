@@ -24,6 +24,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	_ "github.com/sabir-go/sabir/transport/http"
 	_ "github.com/sabir-go/sabir/transport/quic"
 	"github.com/sabir-go/sabir/transport/tcp"
 	"github.com/sabir-go/sabir/web/auth"
@@ -226,12 +227,20 @@ func TestRulesGoByTheServiceThatCallsWhereItsNodeMaySpeakForIt(t *testing.T) {
 }
 
 func TestANodeWithRulesDoesNotJoinWhereNamesAreNotProven(t *testing.T) {
-	s := sabir.NewService("vault", sabir.Allow(sabir.FromNodes("orders-*")))
-	sabir.Handle(s, "open", func(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, nil })
-	n := sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(s), sabir.Join("tcp://127.0.0.1:0"))
-	if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "cluster.TLS") {
-		n.Stop(context.Background())
-		t.Errorf("%v", err)
+	ca := newAuthority(t)
+	for name, join := range map[string]sabir.NodeOption{
+		"without certificates":                       sabir.Join("tcp://127.0.0.1:0"),
+		"over a transport whose links show no names": sabir.Join("https://127.0.0.1:0", cluster.TLS(ca.config(t, "vault", ""))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sabir.NewService("vault", sabir.Allow(sabir.FromNodes("orders-*")))
+			sabir.Handle(s, "open", func(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, nil })
+			n := sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(s), join)
+			if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "over tls:// or quic:// with cluster.TLS") {
+				n.Stop(context.Background())
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 

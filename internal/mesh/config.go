@@ -81,8 +81,8 @@ func (c *Config) read() error {
 		return err
 	}
 	_, c.bus = transport.LookupBus(u.Scheme)
-	if c.OfferedBy != nil && !c.ProvesNames() {
-		return errors.New("cluster.OfferedBy needs nodes that prove their names: join with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys")
+	if c.OfferedBy != nil && !c.LinksProveNames() {
+		return errors.New("cluster.OfferedBy needs nodes that prove their names: join over tls:// or quic:// with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys")
 	}
 	if c.bus && (len(c.Seeds)+len(c.ownSeeds)+len(c.Members) > 0 || c.Directory != nil) {
 		return fmt.Errorf("nodes find each other at the broker %s: leave out Seeds, Members and WithDirectory", u.Redacted())
@@ -105,6 +105,13 @@ func (c *Config) readPlain(u *url.URL, query url.Values) error {
 	u.RawQuery = query.Encode()
 	c.Plain, c.Address = true, u.String()
 	return nil
+}
+
+// LinksProveNames reports whether links show the names that nodes prove: with node keys all do, with certificates those of transports on which
+// TLS is between the two nodes. On others it may end at a proxy or a broker.
+func (c *Config) LinksProveNames() bool {
+	scheme, _, _ := strings.Cut(c.Address, ":")
+	return c.NodeKeys != nil || c.TLS != nil && (scheme == "tls" || scheme == "quic")
 }
 
 // sharesCatalogs reports whether the node can be one of a cluster in which links are made on demand: its membership notices the end of nodes that it has

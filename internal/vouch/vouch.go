@@ -34,6 +34,8 @@ type Node struct {
 	NodeKey  identity.Key
 	NodeKeys identity.Known
 	Nodes    []string // patterns of the nodes that are believed, see cluster.Vouchers; nil for the default
+
+	LinksProveNames bool // to this one: names that only messages prove are not those of links
 }
 
 // ProvesNames reports whether nodes prove their names to this one, by certificates or node keys.
