@@ -91,6 +91,14 @@ func fill(x *exchange.Exchange, r *http.Request) {
 	x.ID = requestID(&x.Header)
 }
 
+// clientOf returns the address that a request came from, by the proxies that the server trusts.
+func (s *server) clientOf(r *http.Request) netip.Addr {
+	var x exchange.Exchange
+	fill(&x, r)
+	x.Proxies = &s.settings.proxies
+	return x.Client()
+}
+
 // find returns the target of a request, including the server's own pages.
 func (s *server) find(x *exchange.Exchange) (*target, []string) {
 	method := x.Method

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/netip"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
@@ -18,6 +19,8 @@ type Site struct {
 	Open     bool             // every client may call, see Open
 	API      func() api.API   // what can be called here now
 	Body     int64            // bytes of a request's body, see BodyLimit
+	// Client returns the address that a request came from, by the proxies of TrustProxies.
+	Client func(*http.Request) netip.Addr
 	// Handler answers requests as the server does, for a mounted handler of another protocol that makes requests of its own for the
 	// client whose request it has. With that request's headers, Host, RemoteAddr and TLS they pass the guards of the action that they
 	// call, as the client's own would: filters, authentication, limits, middlewares. They count beside the client's request, as the

@@ -27,7 +27,7 @@ type mounted struct {
 func (s *server) mount() error {
 	for _, m := range s.settings.mounts {
 		mountedAt := Site{Node: s.node, Prefix: m.prefix, Keys: s.config.Keys, Loopback: s.onlyLocal, Open: s.settings.open,
-			API: func() api.API { return s.api() }, Body: s.settings.root.body, Handler: s}
+			API: func() api.API { return s.api() }, Body: s.settings.root.body, Client: s.clientOf, Handler: s}
 		h, err := m.make(mountedAt)
 		if err != nil {
 			return fmt.Errorf("mounting %s: %w", m.prefix, err)

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +40,9 @@ func openNode(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 
 func boardOf(tb testing.TB, n *sabir.Node, c config) *dashboard {
 	tb.Helper()
+	if c.client == nil {
+		c.client = func(r *http.Request) netip.Addr { return netip.MustParseAddrPort(r.RemoteAddr).Addr() }
+	}
 	b, err := newDashboard(n, "/dashboard", c)
 	must(tb, err)
 	return b
@@ -236,25 +239,25 @@ func TestAttemptsAreCountedByAddressInBoundedMemory(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	a := newAttempts(func() time.Time { return now })
 	for range attemptsAtOnce {
-		a.failed("[2001:db8::1]:1")
+		a.failed(netip.MustParseAddr("2001:db8::1"))
 	}
-	if a.allow("[2001:db8::ffff]:9") {
+	if a.allow(netip.MustParseAddr("2001:db8::ffff")) {
 		t.Error("another address of the same /64 may try on")
 	}
-	if !a.allow("[2001:db8:0:1::1]:1") || !a.allow("192.0.2.1:1") {
+	if !a.allow(netip.MustParseAddr("2001:db8:0:1::1")) || !a.allow(netip.MustParseAddr("192.0.2.1")) {
 		t.Error("others have to wait too")
 	}
 	now = now.Add(attemptEvery)
-	if !a.allow("[2001:db8::1]:1") {
+	if !a.allow(netip.MustParseAddr("2001:db8::1")) {
 		t.Error("it may never try again")
 	}
 	for i := range 4 * maxAddresses {
-		a.failed(string(rune('0'+i%10)) + "." + strings.Join([]string{strconv.Itoa(i / 65536 % 256), strconv.Itoa(i / 256 % 256), strconv.Itoa(i % 256)}, ".") + ":1")
+		a.failed(netip.AddrFrom4([4]byte{byte(1 + i%10), byte(i >> 16), byte(i >> 8), byte(i)}))
 	}
 	if len(a.from) > maxAddresses {
 		t.Errorf("%d addresses are kept", len(a.from))
 	}
-	if a.allow("198.51.100.7:1") {
+	if a.allow(netip.MustParseAddr("198.51.100.7")) {
 		t.Error("many addresses together may try without end")
 	}
 }

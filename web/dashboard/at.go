@@ -14,7 +14,7 @@ import (
 // [ReadOnly].
 func At(prefix string, options ...Option) gateway.HTTPOption {
 	return web.Mounted(prefix, func(site web.Site) (http.Handler, error) {
-		c := config{guarded: !site.Loopback}
+		c := config{guarded: !site.Loopback, client: site.Client}
 		for _, o := range options {
 			o(&c)
 		}

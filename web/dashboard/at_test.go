@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -82,6 +83,19 @@ func TestTheKeyOfTheDashboardIsNotTheGateways(t *testing.T) {
 	}
 	if status, _, _ := get(t, n, "/", "Authorization: Bearer another-key-entirely"); status != 401 {
 		t.Errorf("the gateway takes the dashboard's key: %d", status)
+	}
+}
+
+func TestWrongKeysAreThoseOfTheClientBehindATrustedProxy(t *testing.T) {
+	n := start(t, sabir.HTTP(":0", gateway.Key(faceKey), dashboard.At("/dashboard"), web.TrustProxies(netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))))
+	status := 0
+	for tries := 0; status != http.StatusTooManyRequests && tries < 100; tries++ {
+		status, _, _ = get(t, n, "/dashboard/api/traces", "Authorization: Bearer wrong", "X-Forwarded-For: 203.0.113.1")
+	}
+	for client, want := range map[string]int{"203.0.113.1": http.StatusTooManyRequests, "203.0.113.2": http.StatusOK} {
+		if status, _, _ := get(t, n, "/dashboard/api/traces", "Authorization: Bearer "+faceKey, "X-Forwarded-For: "+client); status != want {
+			t.Errorf("%s: %d, want %d", client, status, want)
+		}
 	}
 }
 

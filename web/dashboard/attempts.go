@@ -31,17 +31,17 @@ func newAttempts(now func() time.Time) *attempts {
 }
 
 // allow reports whether an address may try a key now.
-func (a *attempts) allow(remote string) bool {
+func (a *attempts) allow(from netip.Addr) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.now()
-	one := a.from[sourceOf(remote)]
+	one := a.from[sourceOf(from)]
 	return a.all.TokensAt(now) >= 1 && (one == nil || one.TokensAt(now) >= 1)
 }
 
 // failed notes a wrong key.
-func (a *attempts) failed(remote string) {
-	who := sourceOf(remote)
+func (a *attempts) failed(from netip.Addr) {
+	who := sourceOf(from)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.now()
@@ -68,13 +68,9 @@ func (a *attempts) forget(now time.Time) {
 }
 
 // sourceOf is the network that an address is in; the zero one for what is no address.
-func sourceOf(remote string) netip.Prefix {
-	at, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return netip.Prefix{}
-	}
+func sourceOf(from netip.Addr) netip.Prefix {
 	bits := 32
-	ip := at.Addr().Unmap().WithZone("")
+	ip := from.Unmap().WithZone("")
 	if ip.Is6() {
 		bits = 64
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ type config struct {
 	// sessionCheck bounds how long a stream outlasts its session. Default: 5 seconds.
 	sessionCheck time.Duration
 	schemas      schemaSource
+	client       func(*http.Request) netip.Addr // the address that a request came from
 }
 
 // Key gives the dashboard a key of its own instead of the server's: its holder may see the dashboard, call public actions
@@ -196,13 +198,13 @@ func (b *dashboard) checkSession(r *http.Request) *sabir.Error {
 	}
 	scheme, key, given := strings.Cut(r.Header.Get("Authorization"), " ")
 	if given && strings.EqualFold(scheme, "Bearer") {
-		if !b.attempts.allow(r.RemoteAddr) {
+		if !b.attempts.allow(b.config.client(r)) {
 			return tooManyAttempts()
 		}
 		if b.config.keys.Fits(strings.TrimSpace(key)) {
 			return nil
 		}
-		b.attempts.failed(r.RemoteAddr)
+		b.attempts.failed(b.config.client(r))
 	}
 	return sabir.NewError(sabir.CodeUnauthenticated, sabir.ErrBadKey.Name, "log in first: open "+b.prefix+"/login in a browser")
 }

@@ -126,14 +126,14 @@ func (b *dashboard) login(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, b.prefix+"/", http.StatusSeeOther)
 		return
 	}
-	if !b.attempts.allow(r.RemoteAddr) {
+	if !b.attempts.allow(b.config.client(r)) {
 		w.Header().Set("Retry-After", "5")
 		http.Redirect(w, r, b.prefix+"/login?wait", http.StatusSeeOther)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "application/x-www-form-urlencoded" || r.ParseForm() != nil || !b.config.keys.Fits(r.PostForm.Get("key")) {
-		b.attempts.failed(r.RemoteAddr)
+		b.attempts.failed(b.config.client(r))
 		http.Redirect(w, r, b.prefix+"/login?wrong", http.StatusSeeOther)
 		return
 	}
