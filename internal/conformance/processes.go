@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -121,9 +122,14 @@ func processSpawn(t *testing.T, s *suite) {
 	if _, err := actor.Spawn(ann, testActors, start{}, actor.OnNode("cid")); !errors.Is(err, actor.ErrNotPermitted) {
 		t.Errorf("where nothing is permitted: %v", err)
 	}
-	actor.AllowRemoteSpawn(bob, testActors, "ann")
-	if _, err := actor.Spawn(cid, testActors, start{}, actor.OnNode("bob")); !errors.Is(err, actor.ErrNotPermitted) {
-		t.Errorf("from a node that is not permitted: %v", err)
+	for _, permitted := range []string{"nobody", cmp.Or(s.Proven, "ann")} {
+		actor.AllowRemoteSpawn(bob, testActors, permitted)
+		if permitted == s.Proven {
+			break // cid proves that name too
+		}
+		if _, err := actor.Spawn(cid, testActors, start{}, actor.OnNode("bob")); !errors.Is(err, actor.ErrNotPermitted) {
+			t.Errorf("from a node that is not permitted: %v", err)
+		}
 	}
 	if _, err := actor.Spawn(ann, testActors, start{Note: "refuse"}, actor.OnNode("bob")); !errors.Is(err, errNotToday) {
 		t.Errorf("the error of Init: %v", err)

@@ -18,6 +18,8 @@ type Transport struct {
 	Key string
 	// Options are the options that every node passes to Join.
 	Options []cluster.Option
+	// Proven is the name that every node proves by its certificate; "" where nodes prove none, so that their ids count.
+	Proven string
 	// Processes means that nodes in different processes can be linked, with Options that are the same in each process: the
 	// test binary is then started again as a node that can be killed. See [Main].
 	Processes bool

@@ -130,6 +130,7 @@ func TestTLS(t *testing.T) {
 		Name:    "tls",
 		Address: func(testing.TB) string { return "tls://127.0.0.1:0" },
 		Options: []cluster.Option{cluster.TLS(config)},
+		Proven:  "127.0.0.1",
 	})
 }
 
