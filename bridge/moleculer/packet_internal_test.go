@@ -5,6 +5,7 @@ import (
 	stdjson "encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/sabir-go/sabir"
@@ -107,6 +108,38 @@ func TestNumbersThatJSONHasNotAreNullInWhatGoesWithAPayload(t *testing.T) {
 		}
 		if meta, data := string(answer.Meta), fmt.Sprint(answer.Error.Data); meta != `{"n":null}` || data != "[<nil> 1.5]" {
 			t.Errorf("%s: meta is %s, and the data of the error %s", c.Name(), meta, data)
+		}
+	}
+}
+
+// The call of a packet that cannot be read ends only if the packet says whose it is.
+func TestAPacketThatNestsTooDeepStillSaysWhoseItIs(t *testing.T) {
+	for _, c := range []struct {
+		codec    codec.Codec
+		nest, in string
+	}{{json.Codec, "[", "]"}, {msgpack.Codec, "\x91", "\xc0"}, {cbor.Codec, "\x81", "\xf6"}, {cbor.Codec, "\xa1\x61a", "\xf6"}} {
+		s, err := newSerializer(c.codec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deep := []byte(strings.Repeat(c.nest, 200) + c.in)
+		if !s.binary {
+			deep = []byte(strings.Repeat(c.nest, 200) + strings.Repeat(c.in, 200))
+		}
+		packet := &writing{as: s, out: []byte(`{"ver":"5","sender":"js","id":"1","action":"a.b","headers":{"a":1}`)}
+		err = packet.payload("params", func(dst []byte) ([]byte, error) { return append(dst, deep...), nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := packet.packet()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.decode(data, new(request)); err == nil {
+			t.Errorf("%s: it was read", c.codec.Name())
+		}
+		if r := s.signed(data); r.Version != "5" || r.Sender != "js" || string(r.ID) != `"1"` || r.Action != "a.b" {
+			t.Errorf("%s: it says %+v", c.codec.Name(), r)
 		}
 	}
 }

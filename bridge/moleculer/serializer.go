@@ -143,14 +143,14 @@ func (s *serializer) decode(data []byte, packet carrier) error {
 
 // signed reads of a packet, the rest of which cannot be read, who sent it and for which call. It is empty where that cannot be found.
 func (s *serializer) signed(data []byte) (r request) {
-	if s.binary {
-		return r
-	}
 	for i := range s.layers {
 		var err error
 		if data, err = s.layers[i].open(data); err != nil {
 			return r
 		}
+	}
+	if s.binary {
+		return s.signedInBinary(data)
 	}
 	m := members{data: data}
 	for name, more := m.next(); more; name, more = m.next() {
@@ -172,6 +172,24 @@ func (s *serializer) signed(data []byte) (r request) {
 		return request{}
 	}
 	return r
+}
+
+// signedInBinary is signed for a binary serializer, whose codec passes over the other members.
+func (s *serializer) signedInBinary(data []byte) request {
+	var packet struct {
+		Version string `json:"ver"`
+		Sender  string `json:"sender"`
+		ID      any    `json:"id"`
+		Action  string `json:"action"`
+	}
+	if s.values.Decode(data, &packet) != nil {
+		return request{}
+	}
+	id, err := json.Append(nil, packet.ID)
+	if err != nil {
+		return request{}
+	}
+	return request{head: head{packet.Version, packet.Sender}, ID: id, Action: packet.Action}
 }
 
 // toJSON translates a packet to JSON, but for the payload, which it stores as it is.

@@ -92,34 +92,48 @@ func (d *decoder) skipEntry(left int) *codec.Error {
 	return d.skip(left)
 }
 
-// skip skips the value whose first token is in hand.
+// skip skips the value whose first token is in hand. It counts the values that are still to come, so that those whose lengths are known
+// may nest to any depth.
 func (d *decoder) skip(left int) *codec.Error {
-	switch d.token.Kind {
-	case Text:
-		if !utf8.Valid(d.token.Data) {
-			return d.fail(d.start, "text that is not valid UTF-8")
+	for open := int64(1); ; {
+		open--
+		switch kind := d.token.Kind; kind {
+		case Text:
+			if !utf8.Valid(d.token.Data) {
+				return d.fail(d.start, "text that is not valid UTF-8")
+			}
+		case Break:
+			return d.mismatch("value")
+		case List, Map:
+			bytesEach := 1
+			if kind == Map {
+				bytesEach = 2
+			}
+			n, fault := d.count(kind, bytesEach)
+			if fault == nil && n == Indefinite {
+				n, fault = 0, d.skipToBreak(kind, left-1)
+			}
+			if fault != nil {
+				return fault
+			}
+			open += int64(n) * int64(bytesEach)
 		}
-		return nil
-	case Break:
-		return d.mismatch("value")
-	case List, Map:
-	default:
-		return nil
+		if open == 0 {
+			return nil
+		}
+		if fault := d.next(); fault != nil {
+			return fault
+		}
 	}
-	bytesEach := 1
-	if d.token.Kind == Map {
-		bytesEach = 2
-	}
-	kind := d.token.Kind
-	n, fault := d.count(kind, bytesEach)
-	if fault != nil {
-		return fault
-	}
-	if left--; left < 0 {
+}
+
+// skipToBreak skips what is left of a list or map of no known length.
+func (d *decoder) skipToBreak(kind Kind, left int) *codec.Error {
+	if left < 0 {
 		return d.fail(d.start, tooDeep)
 	}
-	for i := 0; ; i++ {
-		more, fault := d.more(i, n)
+	for {
+		more, fault := d.more(0, Indefinite)
 		if fault != nil || !more {
 			return fault
 		}

@@ -32,7 +32,7 @@
 //
 // A length must fit into the bytes that are left, memory for elements that have not been read yet is bounded by 16 bytes for
 // each byte of data, and nesting ends at [layout.MaxDepth], in both directions. A name twice in a struct and a key twice in a
-// map are refused; in parts that are skipped they are not looked for.
+// map are refused; in parts that are skipped they are not looked for, and what has known lengths there may nest deeper.
 package document
 
 import (
