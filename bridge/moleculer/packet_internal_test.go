@@ -117,7 +117,8 @@ func TestAPacketThatNestsTooDeepStillSaysWhoseItIs(t *testing.T) {
 	for _, c := range []struct {
 		codec    codec.Codec
 		nest, in string
-	}{{json.Codec, "[", "]"}, {msgpack.Codec, "\x91", "\xc0"}, {cbor.Codec, "\x81", "\xf6"}, {cbor.Codec, "\xa1\x61a", "\xf6"}} {
+	}{{json.Codec, "[", "]"}, {msgpack.Codec, "\x91", "\xc0"}, {cbor.Codec, "\x81", "\xf6"}, {cbor.Codec, "\xa1\x61a", "\xf6"},
+		{cbor.Codec, "\x81", "\xc2\x49\x40\x00\x00\x00\x00\x00\x00\x00\x00"}, {cbor.Codec, "\x81", "\xc0\x61x"}, {cbor.Codec, "\x81", "\x63\xed\xa0\xbd"}} {
 		s, err := newSerializer(c.codec)
 		if err != nil {
 			t.Fatal(err)
@@ -140,6 +141,36 @@ func TestAPacketThatNestsTooDeepStillSaysWhoseItIs(t *testing.T) {
 		}
 		if r := s.signed(data); r.Version != "5" || r.Sender != "js" || string(r.ID) != `"1"` || r.Action != "a.b" {
 			t.Errorf("%s: it says %+v", c.codec.Name(), r)
+		}
+	}
+}
+
+// What cbor-x writes of a text that was cut within an emoji, and of a Date that is none. A packet with one was dropped.
+func TestWhatJavaScriptWritesInCBORIsRead(t *testing.T) {
+	s, err := newSerializer(cbor.Codec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for params, want := range map[string]string{
+		"\x64a\xed\xa0\xbd":                                                  "a\ufffd",
+		"\x68abc\xed\xa0\xbd\xc3\xa9":                                        "abc\ufffdé",
+		"\xc1\xfb\x7f\xf8\x00\x00\x00\x00\x00\x00":                           "<nil>",
+		"\x82\xc1\xf9\x7e\x00\xc1\x00":                                       "[<nil> 1970-01-01 00:00:00 +0000 UTC]",
+		"\xa2\x61a\x44\xed\xa0\xbd\x01\x61b\x63\xed\xb0\x80":                 "map[a:[237 160 189 1] b:\ufffd]",
+		"\x9f\x63\xed\xb0\x80\xbf\x63\xed\xb0\x80\x5f\x41a\x41b\xff\xff\xff": "[\ufffd map[\ufffd:[97 98]]]",
+	} {
+		packet, err := s.fromJSON([]byte(`{"ver":"5","sender":"js","id":"1","action":"a.b"}`), "params", []byte(params))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r request
+		if err := s.decode(packet, &r); err != nil {
+			t.Errorf("%x: %v", params, err)
+			continue
+		}
+		var got any
+		if err := s.values.Decode(r.Params, &got); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%x is %v (%v), want %s", params, got, err, want)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package moleculer
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"strings"
@@ -59,34 +58,6 @@ func (d documents) append(dst []byte, v any) ([]byte, error) {
 		withFloats(dst[start:])
 	}
 	return dst, err
-}
-
-// withFloats puts floats in the place of the integers of 64 bits in CBOR that package codec/cbor wrote, as far as a float holds them exactly.
-func withFloats(data []byte) {
-	const longUint, longNegative, longFloat = 0x1b, 0x3b, 0xfb
-	for at := 0; at < len(data); {
-		first, argument := data[at], uint64(data[at]&0x1f)
-		size := 0
-		if argument >= 24 {
-			size = 1 << (argument - 24)
-			argument = 0
-			for _, b := range data[at+1 : at+1+size] {
-				argument = argument<<8 | uint64(b)
-			}
-		}
-		if argument <= 1<<53 && (first == longUint || first == longNegative) {
-			f := float64(argument)
-			if first == longNegative {
-				f = -1 - f
-			}
-			data[at] = longFloat
-			binary.BigEndian.PutUint64(data[at+1:], math.Float64bits(f))
-		}
-		at += 1 + size
-		if kind := first >> 5; kind == 2 || kind == 3 { // bytes and text
-			at += int(argument)
-		}
-	}
 }
 
 func (d documents) Decode(data []byte, v any) error {
@@ -182,6 +153,9 @@ func (s *serializer) signedInBinary(data []byte) request {
 		ID      any    `json:"id"`
 		Action  string `json:"action"`
 	}
+	if s.values.Name() == "cbor" {
+		data = withoutMeanings(data)
+	}
 	if s.values.Decode(data, &packet) != nil {
 		return request{}
 	}
@@ -196,7 +170,9 @@ func (s *serializer) signedInBinary(data []byte) request {
 func (s *serializer) toJSON(data []byte, packet carrier) ([]byte, error) {
 	var members map[string]any
 	if err := s.values.Decode(data, &members); err != nil {
-		return nil, err
+		if s.values.Name() != "cbor" || s.values.Decode(mended(data), &members) != nil {
+			return nil, err
+		}
 	}
 	if name, at := packet.payload(); at != nil {
 		if value, there := members[name]; there {
