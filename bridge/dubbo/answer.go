@@ -87,7 +87,7 @@ func (b *bridge) serveRequest(ctx context.Context, c *connection, t table, f *fr
 		c.refuse(f, statusBadRequest, "the request cannot be read: "+err.Error())
 		return
 	}
-	m, ofMetadata := t[keyOf(inv.path, inv.version, inv.attachment("group"))], b.isMetadataCall(inv)
+	m, ofMetadata := t.find(inv.path, inv.version, inv.attachment("group")), b.isMetadataCall(inv)
 	if ofMetadata {
 		m = new(Mapping) // of which nothing is needed
 	}

@@ -150,6 +150,17 @@ type key struct{ name, version, group string }
 
 func (m *Mapping) key() key { return keyOf(m.name, m.version, m.group) }
 
+// find finds an interface. A consumer that takes any version or group says "*" to a provider that has none.
+func (t table) find(name, version, group string) *Mapping {
+	if version == "*" {
+		version = ""
+	}
+	if group == "*" {
+		group = ""
+	}
+	return t[keyOf(name, version, group)]
+}
+
 func keyOf(name, version, group string) key {
 	if version == "0.0.0" {
 		version = ""

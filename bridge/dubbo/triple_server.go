@@ -172,10 +172,10 @@ func (t *tripleServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // mapping finds an interface. A caller that names no version means 1.0.0, as Java has it, or if it names no group either, any.
 func (t *tripleServer) mapping(name string, h http.Header) *Mapping {
 	version, group := firstOf(h, headerVersion, "Rest-Service-Version"), firstOf(h, headerGroup, "Rest-Service-Group")
-	if m := t.table[keyOf(name, version, group)]; m != nil || version != "" {
+	if m := t.table.find(name, version, group); m != nil || version != "" && version != "*" {
 		return m
 	}
-	if m := t.table[keyOf(name, "1.0.0", group)]; m != nil || group != "" {
+	if m := t.table.find(name, "1.0.0", group); m != nil || group != "" {
 		return m
 	}
 	var least *Mapping

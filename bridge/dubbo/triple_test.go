@@ -216,6 +216,8 @@ func TestVersionsAndGroupsOfTripleAreHeaders(t *testing.T) {
 		{"com.shop.A", "", "eu", "eu"},
 		{"com.shop.A", "1.0.0", "eu", "eu"},
 		{"com.shop.B", "", "", "two"},
+		{"com.shop.A", "2.0.0", "*", "two"}, // what a consumer with group = "*" says to a provider without one
+		{"com.shop.A", "*", "*", "one"},
 		{"com.shop.A", "2.0.0", "eu", ""},
 		{"com.shop.A", "4.0.0", "", ""},
 		{"com.shop.A", "", "us", ""},

@@ -253,6 +253,16 @@ func TestAOneWayCallHasNoAnswer(t *testing.T) {
 	}
 }
 
+// A consumer with group = "*" calls the providers of all groups. Where a provider has none, it says "*" to it.
+func TestAConsumerOfAnyGroupIsAnswered(t *testing.T) {
+	_, address := serving(t)
+	p := dial(t, address)
+	p.write(frame(0xc2, 0, 1, call(t, "ping", "", map[string]any{"group": "*"})))
+	if _, status, _, body := p.next(); status != 20 {
+		t.Errorf("the status is %d, with %q", status, body)
+	}
+}
+
 func TestCallsThatCannotBeMadeAreAnsweredByStatus(t *testing.T) {
 	_, address := serving(t)
 	p := dial(t, address)
