@@ -3,8 +3,6 @@ package moleculer
 import (
 	"encoding/binary"
 	"math"
-
-	"github.com/sabir-go/sabir/codec/cbor"
 )
 
 // The first bytes of items of CBOR that JavaScript has in a way of its own, and the kinds of others, which are in the upper three bits.
@@ -67,9 +65,8 @@ func mended(data []byte) []byte {
 			return append(out, data...)
 		}
 		if data[0] == secondsTag && end < len(data) {
-			_, n, _ := cborItem(data[end:])
-			var seconds float64
-			if n > 0 && cbor.Decode(data[end:end+n], &seconds) == nil && math.IsNaN(seconds) {
+			_, n, bits := cborItem(data[end:])
+			if n > 0 && isNaN(data[end], bits) {
 				out = append(out, nullItem)
 				data = data[end+n:]
 				continue
@@ -83,6 +80,19 @@ func mended(data []byte) []byte {
 		data = data[end:]
 	}
 	return out
+}
+
+// isNaN reports whether an item is a float, of 16, 32 or 64 bits, that is no number.
+func isNaN(first byte, bits uint64) bool {
+	switch first {
+	case 0xf9:
+		return bits&0x7c00 == 0x7c00 && bits&0x3ff != 0
+	case 0xfa:
+		return math.IsNaN(float64(math.Float32frombits(uint32(bits))))
+	case longFloat:
+		return math.IsNaN(math.Float64frombits(bits))
+	}
+	return false
 }
 
 // replaceHalves puts U+FFFD in the place of each half of a character (a surrogate). Both have three bytes.

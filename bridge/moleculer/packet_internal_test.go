@@ -156,6 +156,7 @@ func TestWhatJavaScriptWritesInCBORIsRead(t *testing.T) {
 		"\x68abc\xed\xa0\xbd\xc3\xa9":                                        "abc\ufffdé",
 		"\xc1\xfb\x7f\xf8\x00\x00\x00\x00\x00\x00":                           "<nil>",
 		"\x82\xc1\xf9\x7e\x00\xc1\x00":                                       "[<nil> 1970-01-01 00:00:00 +0000 UTC]",
+		"\xc1\xfa\x7f\xc0\x00\x00":                                           "<nil>",
 		"\xa2\x61a\x44\xed\xa0\xbd\x01\x61b\x63\xed\xb0\x80":                 "map[a:[237 160 189 1] b:\ufffd]",
 		"\x9f\x63\xed\xb0\x80\xbf\x63\xed\xb0\x80\x5f\x41a\x41b\xff\xff\xff": "[\ufffd map[\ufffd:[97 98]]]",
 	} {
