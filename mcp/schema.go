@@ -160,7 +160,7 @@ func (t *copier) copyAll(list []schema.Schema, at string) (copied []schema.Schem
 // plain is a schema without what only Sabir's own clients read.
 func plain(s *schema.Schema) *schema.Schema {
 	c := *s
-	c.Rules, c.Tag, c.GoType, c.WriteOnly, c.FieldNumber, c.ProtoType = nil, "", "", false, 0, ""
+	c.Rules, c.Tag, c.GoType, c.WriteOnly, c.FieldNumber, c.ProtoType, c.ProtoFields = nil, "", "", false, 0, "", nil
 	if !knownFormats[c.Format] {
 		c.Format = ""
 	}

@@ -53,7 +53,7 @@ func copied(s *schema.Schema, refer func(name string) string) *schema.Schema {
 		return nil
 	}
 	c := *s
-	c.GoType, c.FieldNumber, c.ProtoType = "", 0, ""
+	c.GoType, c.FieldNumber, c.ProtoType, c.ProtoFields = "", 0, "", nil
 	if name, ok := typeName(s.Ref); ok {
 		c.Ref = refer(name)
 	}

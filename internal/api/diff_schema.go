@@ -312,7 +312,7 @@ func asText(s *schema.Schema) string {
 
 // members compares the members of objects.
 func (c *comparison) members(where string, was, is *schema.Schema) {
-	c.numbers(where, was.Properties, is.Properties)
+	c.numbers(where, was.Fields(), is.Fields())
 	for _, p := range was.Properties {
 		at := where + "/" + layout.Escape(p.Name)
 		now := is.Properties.Get(p.Name)

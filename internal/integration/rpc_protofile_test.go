@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -86,6 +87,12 @@ type allShapes struct {
 	Either    []string              `json:"either,omitempty" validate:"dive,email|numeric"`
 }
 
+// Ring has a field of its own type in Protocol Buffers, and none in JSON.
+type Ring struct {
+	*Ring
+	Name string `json:"name"`
+}
+
 type placed struct {
 	Number string `json:"number" protobuf:"4"`
 	Left   int    `json:"left"`
@@ -104,6 +111,7 @@ func TestTheProtoFileAndReflectionDescribeAServiceTheSame(t *testing.T) {
 	sabir.Handle(s, "find", func(_ context.Context, in tick) (tick, error) { return in, nil }, sabir.Route("GET", "/find"))
 	sabir.HandleStream(s, "watch", func(context.Context, *sabir.Stream[orderLine, tick]) error { return nil })
 	sabir.HandleStream(s, "follow", func(context.Context, *sabir.Stream[orderLine, tick]) error { return nil }, sabir.ServerStream())
+	giveBack[Ring](s, "ring")
 	sabir.HandleStream(s, "collect", func(context.Context, *sabir.Stream[orderLine, tick]) error { return nil }, sabir.ClientStream())
 	written, reflected := protoFileAndReflection(t, s)
 	if written.GetPackage() != "shop.v1" || len(written.Service) != 1 || len(written.MessageType) != len(reflected.GetMessageType()) {
@@ -160,14 +168,78 @@ func TestTheProtoFileAndReflectionDescribeWhatIsNoStructTheSame(t *testing.T) {
 	giveBack[[]netip.Addr](s, "hosts")
 	giveBack[map[string]netip.Addr](s, "host-of")
 	giveBack[boxes](s, "boxes")
+	compareMethods(t, s, 11)
+}
+
+type (
+	stamped struct {
+		By   string    `json:"by"`
+		At   time.Time `json:"at"`
+		Hide int       `json:"hide"`
+	}
+	versioned struct {
+		*stamped
+		Version int `json:"version" protobuf:"4"`
+	}
+	Audited struct {
+		versioned
+		Note string `json:"note"`
+	}
+	Audit struct {
+		*Audited
+		Left string `json:"left"`
+	}
+	// money has a form of its own in JSON only.
+	money struct {
+		Cents    int64
+		Currency string
+	}
+	// otherwise has fields that are others in JSON.
+	otherwise struct {
+		*Audit    `protobuf:"3"`
+		Hide      string              `json:"hide"`
+		Skipped   int                 `json:"skipped" protobuf:"-"`
+		Internal  int                 `json:"-" protobuf:"9"`
+		Home      url.URL             `json:"home"`
+		MaybeHome *url.URL            `json:"maybe_home,omitempty"`
+		Links     []url.URL           `json:"links"`
+		LinkOf    map[string]*url.URL `json:"link_of"`
+		Price     money               `json:"price"`
+		Prices    []money             `json:"prices"`
+		MayCost   *money              `json:"may_cost,omitempty"`
+		Rest      map[string]int      `json:",embed"`
+	}
+)
+
+func (m money) MarshalJSON() ([]byte, error) { return json.Marshal(fmt.Sprint(m.Cents, m.Currency)) }
+func (m *money) UnmarshalJSON(b []byte) error {
+	_, err := fmt.Sscan(string(b), &m.Cents, &m.Currency)
+	return err
+}
+
+func TestTheProtoFileAndReflectionDescribeFieldsThatAreOthersInJSONTheSame(t *testing.T) {
+	s := sabir.NewService("orders", sabir.Use(rpc.Package("shop.v1")))
+	giveBack[otherwise](s, "otherwise")
+	giveBack[Audit](s, "audit")
+	giveBack[url.URL](s, "link")
+	giveBack[money](s, "price")
+	giveBack[[]money](s, "prices")
+	compareMethods(t, s, 5)
+}
+
+// compareMethods compares what the methods of a service take by the file with what they take by reflection.
+func compareMethods(t *testing.T, s *sabir.Service, methods int) {
+	t.Helper()
 	written, reflected := protoFileAndReflection(t, s)
-	if len(written.Service[0].Method) != 11 || len(reflected.Service[0].Method) != 11 {
+	if len(written.Service[0].Method) != methods || len(reflected.Service[0].Method) != methods {
 		t.Fatalf("the methods are %v, by reflection %v", written.Service[0].Method, reflected.Service[0].Method)
 	}
 	for i, method := range written.Service[0].Method {
-		got, want := wireForm(written, method.GetInputType()), wireForm(reflected, reflected.Service[0].Method[i].GetInputType())
-		if got != want {
-			t.Errorf("%s takes\n%s, by reflection\n%s", method.GetName(), got, want)
+		for _, side := range []func(*descriptorpb.MethodDescriptorProto) string{(*descriptorpb.MethodDescriptorProto).GetInputType, (*descriptorpb.MethodDescriptorProto).GetOutputType} {
+			got, want := wireForm(written, side(method)), wireForm(reflected, side(reflected.Service[0].Method[i]))
+			if got != want {
+				t.Errorf("%s takes or gives\n%s, by reflection\n%s", method.GetName(), got, want)
+			}
 		}
 	}
 }

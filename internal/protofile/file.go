@@ -151,7 +151,7 @@ func (f *file) nameTypes() {
 		f.taken[service] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.api.Types)) {
-		if t := f.api.Types[name]; t != nil && len(t.Properties) > 0 {
+		if t := f.api.Types[name]; t != nil && t.ProtoType == "" && len(t.Fields()) > 0 {
 			f.types[name] = f.taken.take(protoname.Message(name))
 		}
 	}
@@ -304,7 +304,7 @@ type row struct {
 // message adds the message of an object.
 func (f *file) message(name string, s *schema.Schema) {
 	var rows []row
-	for _, p := range s.Properties {
+	for _, p := range s.Fields() {
 		r := row{json: p.Name, shape: f.shape(p.Schema, name+"_"+p.Name)}
 		if p.Schema.Description != "" {
 			r.says = append(r.says, p.Schema.Description)
@@ -314,7 +314,7 @@ func (f *file) message(name string, s *schema.Schema) {
 		}
 		rows = append(rows, r)
 	}
-	f.fields(name, s.Description, rows, s.Properties.Numbers())
+	f.fields(name, s.Description, rows, s.Fields().Numbers())
 }
 
 func (f *file) fields(name, says string, rows []row, numbers []int32) {

@@ -37,11 +37,11 @@ func (f *file) sameFields(in, out *schema.Schema, compared map[string]bool) bool
 	if output, named := typeName(out.Ref); named || isNamed {
 		return named && isNamed && f.sameType(input, output, compared)
 	}
-	if !slices.Equal(in.Properties.Numbers(), out.Properties.Numbers()) || !slices.Equal(withoutNull(in.Type), withoutNull(out.Type)) || formatOfType(in) != formatOfType(out) || in.ContentEncoding != out.ContentEncoding || len(in.Properties) != len(out.Properties) {
+	if !slices.Equal(in.Fields().Numbers(), out.Fields().Numbers()) || !slices.Equal(withoutNull(in.Type), withoutNull(out.Type)) || formatOfType(in) != formatOfType(out) || in.ContentEncoding != out.ContentEncoding || len(in.Fields()) != len(out.Fields()) {
 		return false
 	}
-	for i := range in.Properties {
-		if in.Properties[i].Name != out.Properties[i].Name || !f.sameFields(in.Properties[i].Schema, out.Properties[i].Schema, compared) {
+	for i, field := range in.Fields() {
+		if other := out.Fields()[i]; field.Name != other.Name || !f.sameFields(field.Schema, other.Schema, compared) {
 			return false
 		}
 	}

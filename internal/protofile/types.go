@@ -86,6 +86,9 @@ func (f *file) bare(s *schema.Schema, place string) shape {
 	if own := strings.TrimPrefix(strings.TrimPrefix(s.ProtoType, "optional"), " "); own != "" && s.AdditionalProperties == nil {
 		return shape{name: own}
 	}
+	if s.ProtoFields != nil {
+		return f.object(s, place)
+	}
 	if len(kinds) != 1 {
 		if len(s.Type) == 1 {
 			return shape{name: nullType}
@@ -150,7 +153,7 @@ func (f *file) list(s *schema.Schema, place string) shape {
 
 // object is a message of its own, a map, or a Struct where nothing is known of the members.
 func (f *file) object(s *schema.Schema, place string) shape {
-	if len(s.Properties) > 0 {
+	if len(s.Fields()) > 0 {
 		name := f.taken.take(protoname.Message(place))
 		f.message(name, s)
 		return shape{name: name, message: true}

@@ -19,6 +19,7 @@ type member struct {
 // default changes it before it is checked.
 func (b *builder) members(s *Schema, t reflect.Type, skipped bool) (zero zeroValue, err error) {
 	visible, _ := layout.JSON.Members(t)
+	var described []member
 	for _, one := range visible {
 		m := member{one, skipped || slices.ContainsFunc(one.Through, unchecked)}
 		if m.Has("embed") {
@@ -42,7 +43,9 @@ func (b *builder) members(s *Schema, t reflect.Type, skipped bool) (zero zeroVal
 			s.Required = append(s.Required, m.Name)
 		}
 		s.Properties = append(s.Properties, Property{m.Name, v.schema})
+		described = append(described, m)
 	}
+	b.protoFields(s, t, described)
 	return zero, nil
 }
 

@@ -262,6 +262,8 @@ func (r *reader) keyword(s *Schema, name string, depth int) {
 		}
 	case "x-protobuf-type":
 		s.ProtoType = r.text()
+	case "x-protobuf-fields":
+		s.ProtoFields = r.properties(depth)
 	case "x-go-type":
 		s.GoType = r.text()
 	default:

@@ -54,7 +54,7 @@ func TestEveryKeywordIsReadBack(t *testing.T) {
 		`"properties":{"z":{},"a":{},"m":{"properties":{"y":{},"b":{}}}},"required":["z"],"additionalProperties":{},"propertyNames":{"pattern":"a"},` +
 		`"minProperties":1,"maxProperties":2,"items":{},"minItems":3,"maxItems":4,"uniqueItems":true,"minLength":5,"maxLength":6,"pattern":"p",` +
 		`"contentEncoding":"base64","minimum":-1,"maximum":1e400,"exclusiveMinimum":0.10,"exclusiveMaximum":18446744073709551616,` +
-		`"deprecated":true,"writeOnly":true,"x-rules":["r"],"x-validate":"t","x-protobuf":7,"x-protobuf-type":"p","x-go-type":"g"}`
+		`"deprecated":true,"writeOnly":true,"x-rules":["r"],"x-validate":"t","x-protobuf":7,"x-protobuf-type":"p","x-protobuf-fields":{"q":{},"c":{}},"x-go-type":"g"}`
 	var s schema.Schema
 	if err := json.Unmarshal([]byte(all), &s); err != nil {
 		t.Fatal(err)

@@ -52,6 +52,8 @@ type Schema struct {
 	// ProtoType is the type in Protocol Buffers where the JSON does not tell it: "bytes", "optional", "optional string"; of a map that of
 	// its keys, "int64".
 	ProtoType string `json:"x-protobuf-type,omitempty"`
+	// ProtoFields are the fields in Protocol Buffers where they are others than the members. See Fields.
+	ProtoFields Properties `json:"x-protobuf-fields,omitempty"`
 	// GoType is the full name of the named Go type, for listings.
 	GoType string `json:"x-go-type,omitempty"`
 }

@@ -28,6 +28,7 @@ type Set struct {
 	types     map[reflect.Type]*named
 	taken     map[string]bool
 	recursive map[reflect.Type]bool // of types that are no structs: whether they contain themselves
+	listing   map[reflect.Type]bool // structs whose fields in Protocol Buffers are being listed
 	pending   []*named              // both sides are there, and whether they are the same is open
 }
 

@@ -204,7 +204,7 @@ func TestTypesThatSayWhatTheyLookLike(t *testing.T) {
 		{reflect.TypeFor[big.Int](), `{"type":"integer","x-protobuf-type":"optional string"}`, `{"type":"integer","x-protobuf-type":"optional string"}`},
 		{reflect.TypeFor[*big.Int](), `{"type":["integer","null"],"x-protobuf-type":"optional string"}`, ``},
 		{reflect.TypeFor[json.RawMessage](), `{"x-protobuf-type":"bytes"}`, `{"x-protobuf-type":"bytes"}`},
-		{reflect.TypeFor[readsJSON](), `{"x-go-type":"github.com/sabir-go/sabir/internal/schema_test.readsJSON"}`, `{"$ref":"#/$defs/ReadsJSON"}`},
+		{reflect.TypeFor[readsJSON](), `{"x-protobuf-fields":{"X":{"type":"integer","format":"int"}},"x-go-type":"github.com/sabir-go/sabir/internal/schema_test.readsJSON"}`, `{"$ref":"#/$defs/ReadsJSON"}`},
 		{reflect.TypeFor[writesText](), `{"$ref":"#/$defs/WritesText"}`, `{"type":"string","x-go-type":"github.com/sabir-go/sabir/internal/schema_test.writesText"}`},
 		{reflect.TypeFor[map[netip.Addr]int](), `{"type":"object","additionalProperties":{"type":"integer","format":"int"},"x-protobuf-type":"bytes"}`, ``},
 		{reflect.TypeFor[map[time.Time]bool](), `{"type":"object","additionalProperties":{"type":"boolean"},"propertyNames":{"format":"date-time"},"x-protobuf-type":"google.protobuf.Timestamp"}`, ``},

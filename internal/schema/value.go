@@ -65,6 +65,9 @@ func (b *builder) value(at place, steps []tag.Step) (value, error) {
 		s.ProtoType = ""
 	}
 	v := value{schema: s}
+	if own {
+		b.ownFields(s, t)
+	}
 	if sh == record {
 		if v.zeroValue, err = b.members(s, t, at.skipped); err != nil {
 			return value{}, err
@@ -145,6 +148,12 @@ func (b *builder) define(n *named) error {
 	}
 	*v.schema = *s
 	v.schema.GoType = goName(t)
+	if t.Kind() == reflect.Struct {
+		v.schema.ProtoType = protoType(t, false)
+	}
+	if sh == opaque {
+		inner.ownFields(v.schema, t)
+	}
 	if sh == record {
 		v.zeroValue, err = inner.members(v.schema, t, false)
 		return err

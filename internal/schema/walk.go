@@ -45,9 +45,11 @@ func (s *Schema) inside() iter.Seq[*Schema] {
 				return
 			}
 		}
-		for i := range s.Properties {
-			if s.Properties[i].Schema != nil && !yield(s.Properties[i].Schema) {
-				return
+		for _, list := range []Properties{s.Properties, s.ProtoFields} {
+			for i := range list {
+				if list[i].Schema != nil && !yield(list[i].Schema) {
+					return
+				}
 			}
 		}
 		for _, one := range []*Schema{s.Not, s.AdditionalProperties, s.PropertyNames, s.Items} {
@@ -68,11 +70,16 @@ func (s *Schema) Clone() *Schema {
 	c.AnyOf, c.AllOf = cloneList(s.AnyOf), cloneList(s.AllOf)
 	c.Not, c.Items = s.Not.Clone(), s.Items.Clone()
 	c.AdditionalProperties, c.PropertyNames = s.AdditionalProperties.Clone(), s.PropertyNames.Clone()
-	c.Properties = slices.Clone(s.Properties)
-	for i := range c.Properties {
-		c.Properties[i].Schema = c.Properties[i].Schema.Clone()
-	}
+	c.Properties, c.ProtoFields = s.Properties.clone(), s.ProtoFields.clone()
 	return &c
+}
+
+func (p Properties) clone() Properties {
+	c := slices.Clone(p)
+	for i := range c {
+		c[i].Schema = c[i].Schema.Clone()
+	}
+	return c
 }
 
 func cloneList(list []Schema) []Schema {
