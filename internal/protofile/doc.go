@@ -7,7 +7,7 @@
 // of the field before, from 1. So a field that is added at the end changes no number of another, while one that is added in between, moved or
 // removed changes those behind it, and callers that were generated before would misread bytes. A [Lock], a list of the numbers that were
 // given out, to be stored beside the file, has Write refuse that with the tags that give the fields their numbers back. The
-// numbers of fields that went are reserved.
+// numbers and names of fields that went are reserved.
 //
 // # Types
 //

@@ -64,7 +64,7 @@ func Write(w io.Writer, a api.API, o Options) error {
 	for _, name := range slices.Sorted(maps.Keys(f.messages)) {
 		f.out.WriteString(f.messages[name])
 	}
-	_, err = io.WriteString(w, f.out.String())
+	_, err = io.WriteString(w, strings.TrimSuffix(f.out.String(), "\n")) // which parts what follows
 	return err
 }
 
@@ -329,24 +329,29 @@ func (f *file) fields(name, says string, rows []row, numbers []int32) {
 	var b strings.Builder
 	comment(&b, "", says)
 	b.WriteString("message " + name + " {\n")
-	reserve(&b, gone)
 	used := names{}
+	var fields strings.Builder
 	for i, r := range rows {
 		for _, said := range r.says {
-			comment(&b, "  ", said)
+			comment(&fields, "  ", said)
 		}
-		b.WriteString("  " + r.shape.label() + " " + used.takeField(protoname.Field(r.json)) + " = " + strconv.Itoa(int(numbers[i])) + ";\n")
+		fields.WriteString("  " + r.shape.label() + " " + used.takeField(protoname.Field(r.json)) + " = " + strconv.Itoa(int(numbers[i])) + ";\n")
 	}
+	reserve(&b, gone, used)
+	b.WriteString(fields.String())
 	b.WriteString("}\n\n")
 	f.messages[name] = b.String()
 }
 
-// reserve keeps the numbers of fields that went from being used again.
-func reserve(b *strings.Builder, gone map[string]int32) {
+// reserve keeps the numbers and names of fields that went from being used again. A name that another field has now cannot be reserved.
+func reserve(b *strings.Builder, gone map[string]int32, used names) {
 	byNumber := slices.SortedFunc(maps.Keys(gone), func(x, y string) int { return int(gone[x]) - int(gone[y]) })
 	for _, name := range byNumber {
 		b.WriteString("  reserved " + strconv.Itoa(int(gone[name])) + ";")
 		comment(b, " ", "was "+name)
+		if field := protoname.Field(name); used.takeField(field) == field {
+			b.WriteString("  reserved " + quote(field) + ";\n")
+		}
 	}
 }
 

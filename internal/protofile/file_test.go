@@ -347,6 +347,19 @@ func TestALockReservesTheNumbersOfFieldsThatWent(t *testing.T) {
 	}
 }
 
+// JSON of Protocol Buffers has names, and buf breaking with WIRE_JSON asks for them.
+func TestALockReservesTheNamesOfFieldsThatWent(t *testing.T) {
+	lock := protofile.Lock{}
+	write(t, message("a", "wasThere", "user_id"), protofile.Options{Lock: lock})
+	m := compiled(t, write(t, message("a", "userID=9"), protofile.Options{Lock: lock})).Messages().ByName("T")
+	if !m.ReservedNames().Has("was_there") {
+		t.Error("the name of a field that went may be used again")
+	}
+	if m.ReservedNames().Has("user_id") || !m.ReservedRanges().Has(3) {
+		t.Error("the name that another field has now is reserved")
+	}
+}
+
 // A file in a package that the server does not serve would make clients whose calls are all Unimplemented.
 func TestAFileIsOfAPackageThatTheServerHas(t *testing.T) {
 	a := api.API{Title: "The shop", Actions: []api.Action{
