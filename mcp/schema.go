@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,6 +136,7 @@ func (t *copier) copy(s *schema.Schema, at string) *schema.Schema {
 	if s.Ref != "" {
 		return t.referred(s, at)
 	}
+	s = oneTypeEach(s)
 	c := plain(s)
 	if t.isOutput {
 		c.Enum = nil
@@ -148,6 +150,37 @@ func (t *copier) copy(s *schema.Schema, at string) *schema.Schema {
 		c.Properties = append(c.Properties, schema.Property{Name: p.Name, Schema: t.copy(p.Schema, at+"/properties/"+pointerPart(p.Name))})
 	}
 	return c
+}
+
+// oneTypeEach is the schema with an anyOf, each of whose members has one type, in the place of a list of types ("string" or "null") and of rules that
+// stand beside a type as alternatives. Libraries for Python write it so: Semantic Kernel refuses the whole list of tools over a list of types, and
+// AutoGen also over a member of anyOf without a type.
+func oneTypeEach(s *schema.Schema) *schema.Schema {
+	c := *s
+	switch rest, nullable := s.Nullable(); {
+	case len(s.Type) > 1 && nullable:
+		inner := *rest
+		inner.Title, inner.Description, inner.Default, inner.Examples, inner.Deprecated = "", "", nil, nil, false
+		c = schema.Schema{Title: s.Title, Description: s.Description, Default: s.Default, Examples: s.Examples, Deprecated: s.Deprecated,
+			AnyOf: []schema.Schema{inner, {Type: schema.Types{"null"}}}}
+	case len(s.Type) == 1 && s.AnyOf != nil:
+		c.Type, c.Items, c.AdditionalProperties, c.AnyOf = nil, nil, nil, slices.Clone(s.AnyOf)
+		for i := range c.AnyOf {
+			rule := &c.AnyOf[i]
+			rule.Type, rule.Items, rule.AdditionalProperties = s.Type, s.Items, s.AdditionalProperties
+		}
+	case s.AnyOf != nil:
+		c.AnyOf = nil
+		for i := range s.AnyOf {
+			one := oneTypeEach(&s.AnyOf[i])
+			if reflect.DeepEqual(*plain(one), schema.Schema{AnyOf: one.AnyOf}) {
+				c.AnyOf = append(c.AnyOf, one.AnyOf...)
+				continue
+			}
+			c.AnyOf = append(c.AnyOf, *one)
+		}
+	}
+	return &c
 }
 
 func (t *copier) copyAll(list []schema.Schema, at string) (copied []schema.Schema) {

@@ -103,6 +103,32 @@ func TestTheSchemaOfAToolWithoutInputHasMembers(t *testing.T) {
 	}
 }
 
+// Semantic Kernel and AutoGen refuse the whole list of tools over a list of types, and over an alternative without a type.
+func TestWhatMayBeNullOrHasAlternativesIsAnAnyOfWithOneTypeEach(t *testing.T) {
+	type wish struct {
+		Note  *string   `json:"note" validate:"omitempty,max=9" doc:"what to say"`
+		Color *string   `json:"color" validate:"omitempty,oneof=red green"`
+		Words []*string `json:"words"`
+		Mail  string    `json:"mail" validate:"omitempty,email"`
+		Links []string  `json:"links" validate:"dive,email|url"`
+	}
+	s := sabir.NewService("wishes")
+	sabir.Handle(s, "make", func(_ context.Context, in wish) (wish, error) { return in, nil })
+	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Tools("**")))
+	in := toolsOf(t, connect(t, base+"/mcp", withSessions, nil))["wishes_make"].InputSchema.(map[string]any)
+	for name, want := range map[string]string{
+		"note":  `{"anyOf":[{"maxLength":9,"type":"string"},{"type":"null"}],"description":"what to say"}`,
+		"color": `{"anyOf":[{"enum":["red","green"],"type":"string"},{"type":"null"}]}`,
+		"words": `{"items":{"anyOf":[{"type":"string"},{"type":"null"}]},"type":"array"}`,
+		"mail":  `{"anyOf":[{"const":"","type":"string"},{"format":"email","type":"string"}]}`,
+		"links": `{"items":{"anyOf":[{"format":"email","type":"string"},{"format":"uri","type":"string"}]},"type":"array"}`,
+	} {
+		if got := mustJSON(t, in["properties"].(map[string]any)[name]); got != want {
+			t.Errorf("%s is\n%s, want\n%s", name, got, want)
+		}
+	}
+}
+
 // Today's clients of the SDK for TypeScript refuse the whole list of tools over one schema that is true or false.
 func TestNoSchemaOfAToolIsABoolean(t *testing.T) {
 	var look func(path string, v any, schema bool)
