@@ -63,8 +63,23 @@ func (p *protected) refuse(w http.ResponseWriter, r *http.Request, a *api.Action
 	case len(a.Scopes) == 0 || caller.HasAny(a.Scopes...):
 		return false
 	}
-	scopes := slices.DeleteFunc(slices.Clone(a.Scopes), func(scope string) bool { return strings.ContainsAny(scope, "\"\\ ") })
+	// With those that the caller has, since the next token has these only: clients would ask for a token before each call that needs another one.
+	scopes := slices.DeleteFunc(missingBehind(caller.Roles, a.Scopes), func(scope string) bool { return scope == "" || strings.ContainsFunc(scope, notInScope) })
 	w.Header().Set("WWW-Authenticate", p.challenge(`error="insufficient_scope"`, `scope="`+strings.Join(scopes, " ")+`"`))
 	http.Error(w, "this tool needs one of the scopes "+strings.Join(a.Scopes, ", "), http.StatusForbidden)
 	return true
 }
+
+// missingBehind is the scopes that a caller has, and behind them those that it lacks.
+func missingBehind(has, wanted []string) []string {
+	all := slices.Clone(has)
+	for _, scope := range wanted {
+		if !slices.Contains(all, scope) {
+			all = append(all, scope)
+		}
+	}
+	return all
+}
+
+// notInScope reports whether a scope of OAuth cannot have the character (RFC 6749, section 3.3), as roles can.
+func notInScope(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }

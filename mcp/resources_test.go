@@ -184,7 +184,8 @@ func TestAClientWithoutATokenFindsOutWhereToGetOne(t *testing.T) {
 	}
 }
 
-func TestACallerWithoutTheRoleOfAToolIsToldTheScopes(t *testing.T) {
+// Clients ask for a token with these scopes and no others, which has to serve for what they could call before.
+func TestACallerWithoutTheRoleOfAToolIsToldTheScopesBehindThoseItHas(t *testing.T) {
 	base := startProtected(t)
 	body, header := alone("tools/call", `"name":"vault_open","arguments":{}`)
 	for _, headers := range [][]string{append(header, "X-Api-Key", bobKey), initialize(t, base+"/mcp", "X-Api-Key", bobKey)} {
@@ -192,7 +193,7 @@ func TestACallerWithoutTheRoleOfAToolIsToldTheScopes(t *testing.T) {
 			body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"vault_open"}}`
 		}
 		a := send(t, "POST", base+"/mcp", body, headers...)
-		if got := a.header.Get("WWW-Authenticate"); a.status != 403 || !strings.HasPrefix(got, `Bearer error="insufficient_scope", scope="keeper", resource_metadata="`) {
+		if got := a.header.Get("WWW-Authenticate"); a.status != 403 || !strings.HasPrefix(got, `Bearer error="insufficient_scope", scope="reader keeper", resource_metadata="`) {
 			t.Errorf("%d %q %s", a.status, got, a.body)
 		}
 	}
