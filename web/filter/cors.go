@@ -24,11 +24,11 @@ type CORS struct {
 	// Methods may be used besides GET, HEAD and POST. Default: PUT, PATCH and DELETE.
 	Methods []string
 	// Headers may be sent besides those that browsers send without asking and those that the server itself reads: Content-Type,
-	// Authorization, X-Api-Key, X-Request-Id, X-Request-Timeout, If-None-Match, Last-Event-ID, and those of Connect, gRPC-Web and tRPC.
+	// Authorization, X-Api-Key, X-Request-Id, X-Request-Timeout, If-Match, If-None-Match, Last-Event-ID, and those of Connect, gRPC-Web, tRPC and MCP.
 	// "*" is all but Authorization, and works without Credentials only; an empty list that is not nil is none.
 	Headers []string
 	// Expose is the headers of answers that pages may read besides those that the server itself writes: X-Request-Id, ETag, Retry-After,
-	// RateLimit, RateLimit-Policy, and the status of gRPC-Web. An empty list that is not nil is none.
+	// RateLimit, RateLimit-Policy, WWW-Authenticate, the status of gRPC-Web and the session of MCP. An empty list that is not nil is none.
 	Expose []string
 	// Credentials lets browsers send cookies and client certificates along.
 	Credentials bool
@@ -83,8 +83,9 @@ func newCORS(p CORS) (*cors, problems) {
 	wrong.want(!c.any || len(p.Origins) == 1 && p.Allow == nil, "CORS: next to \"*\", other origins mean nothing")
 	wrong.want(p.MaxAge >= 0, "CORS: MaxAge is %v", p.MaxAge)
 	c.methods = orElse(p.Methods, "PUT", "PATCH", "DELETE")
-	for _, name := range besides(p.Headers, "Content-Type", "Authorization", "X-Api-Key", "X-Request-Id", "X-Request-Timeout", "If-None-Match", "Last-Event-ID",
-		"Connect-Protocol-Version", "Connect-Timeout-Ms", "X-Grpc-Web", "X-User-Agent", "Grpc-Timeout", "Trpc-Accept") {
+	for _, name := range besides(p.Headers, "Content-Type", "Authorization", "X-Api-Key", "X-Request-Id", "X-Request-Timeout", "If-Match", "If-None-Match", "Last-Event-ID",
+		"Connect-Protocol-Version", "Connect-Timeout-Ms", "X-Grpc-Web", "X-User-Agent", "Grpc-Timeout", "Trpc-Accept",
+		"Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name") {
 		wrong.want(isToken(name), "CORS: %q is no name of a header", name)
 		if name == "*" {
 			wrong.want(!p.Credentials, "CORS: every header and Credentials exclude each other")
@@ -96,7 +97,7 @@ func newCORS(p CORS) (*cors, problems) {
 		wrong.want(isToken(name) && name != "*", "CORS: %q is no name of a method or a header", name)
 	}
 	c.expose = strings.Join(besides(p.Expose, "X-Request-Id", "ETag", "Retry-After", "RateLimit", "RateLimit-Policy",
-		"Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"), ", ")
+		"Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin", "Mcp-Session-Id", "WWW-Authenticate"), ", ")
 	age := p.MaxAge
 	if age == 0 {
 		age = 10 * time.Minute

@@ -94,7 +94,7 @@ func TestTheZeroPolicyAllowsNoOrigin(t *testing.T) {
 func TestCredentialsAndExposedHeaders(t *testing.T) {
 	x := request("Origin", "https://app.example.com")
 	through(filter.CORS{Origins: []string{"https://app.example.com"}, Credentials: true, Expose: []string{"X-Total", "Link"}}.Filter(), x)
-	want := "Access-Control-Allow-Origin: https://app.example.com\nAccess-Control-Allow-Credentials: true\nAccess-Control-Expose-Headers: X-Request-Id, ETag, Retry-After, RateLimit, RateLimit-Policy, Grpc-Status, Grpc-Message, Grpc-Status-Details-Bin, X-Total, Link"
+	want := "Access-Control-Allow-Origin: https://app.example.com\nAccess-Control-Allow-Credentials: true\nAccess-Control-Expose-Headers: X-Request-Id, ETag, Retry-After, RateLimit, RateLimit-Policy, Grpc-Status, Grpc-Message, Grpc-Status-Details-Bin, Mcp-Session-Id, WWW-Authenticate, X-Total, Link"
 	if got := headers(x, "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Expose-Headers"); got != want {
 		t.Errorf("got %s", got)
 	}
@@ -115,6 +115,9 @@ func TestPreflights(t *testing.T) {
 		{"a simple one", strict, origin, "POST", nil, 204, ""},
 		{"with headers", strict, origin, "PUT", []string{"authorization,content-type"}, 204, "authorization, content-type"},
 		{"spaces, case and lines", strict, origin, "DELETE", []string{" Content-Type , ,x-api-key", "if-none-match"}, 204, "content-type, x-api-key, if-none-match"},
+		{"those of a client of MCP", strict, origin, "POST", []string{"authorization,content-type,last-event-id,mcp-method,mcp-name,mcp-protocol-version,mcp-session-id"}, 204,
+			"authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id"},
+		{"a condition", strict, origin, "PUT", []string{"if-match"}, 204, "if-match"},
 		{"a header that is not allowed", strict, origin, "POST", []string{"content-type,x-other"}, 403, ""},
 		{"a method that is not allowed", strict, origin, "TRACE", nil, 403, ""},
 		{"a method in another case", strict, origin, "put", nil, 403, ""},
