@@ -122,20 +122,40 @@ export function histogram(height = 220) {
   return { element: box, update(bounds, buckets) { seen.bounds = bounds; seen.buckets = buckets; draw(); }, end: () => size.disconnect() };
 }
 
-// map is the cluster: nodes around a centre, lines where they are linked.
+// sharedEnd is what all names end with, such as a domain, from one of its marks on.
+function sharedEnd(names) {
+  let length = 0;
+  while (names.length > 1 && names.every(n => n.length > length + 1 && n.at(-1 - length) === names[0].at(-1 - length))) length++;
+  const end = length ? names[0].slice(-length) : '';
+  return end.slice(Math.max(0, end.search(/[^\p{L}\p{N}]|$/u)));
+}
+
+// shorten cuts a name to so many letters, where it does not differ from others if possible.
+function shorten(name, letters, end) {
+  if (name.length <= letters) return name;
+  const own = name.slice(0, name.length - end.length), after = end ? '…' : '';
+  return own.length < letters ? own + after : '…' + own.slice(2 - letters) + after;
+}
+
+// map is the cluster: nodes around a centre, lines where they are linked. Where there is no room for that, nodes stand in rows without
+// lines: those of many nodes, each of which is linked with all others, tell nothing.
 export function map(onpick) {
   const lines = s('g'), dots = s('g');
   const element = s('svg', { class: 'map', role: 'group', 'aria-label': 'Map of the cluster' }, lines, dots);
   const box = h('div', { class: 'chart-box map-box' }, element);
-  let width = 0, shape = '', nodes = [], links = [];
+  let width = 0, shape = '', letters = 0, nodes = [], links = [];
   const drawn = new Map(), drawnLinks = new Map();
 
   function layout() {
     const n = nodes.length, narrow = width < 560;
-    const height = n <= 1 ? 220 : n === 2 ? 240 : narrow ? 300 : n > 16 ? 460 : n > 4 ? 380 : 320;
+    const inRows = n > Math.max(2, Math.min(7, Math.floor(width / 85))), inRow = Math.ceil(n / Math.ceil(n / Math.max(2, Math.floor(width / 96))));
+    const r = inRows ? 25 : narrow ? 31 : 38;
+    const cell = { wide: width / inRow, high: 2 * r + 48 };
+    const height = inRows ? Math.ceil(n / inRow) * cell.high : n <= 1 ? 220 : n === 2 ? 240 : narrow ? 300 : n > 4 ? 380 : 320;
+    letters = inRows ? Math.floor((cell.wide - 8) / 8.2) : n < 3 ? 20 : Math.min(20, Math.floor(width / 25));
     setAttr(element, 'viewBox', `0 0 ${width} ${height}`);
     setAttr(element, 'height', height);
-    const r = n <= 8 ? (narrow ? 31 : 38) : n <= 16 ? 25 : 13;
+    setAttr(element, 'class', 'map' + (inRows ? ' in-rows' : ''));
     const rx = Math.max(0, Math.min(width / 2 - r - 44, n <= 3 ? 240 : 330)), ry = height / 2 - r - 34;
     const focused = [...drawn].find(([, d]) => d.g === document.activeElement)?.[0];
     lines.replaceChildren();
@@ -144,27 +164,28 @@ export function map(onpick) {
     drawnLinks.clear();
     const places = new Map();
     const spots = nodes.map((_, i) => {
+      if (inRows) return { x: (i % inRow + 0.5) * cell.wide - width / 2, y: Math.floor(i / inRow) * cell.high };
       const angle = n === 2 ? Math.PI * (1 - i) : -Math.PI / 2 + 2 * Math.PI * i / n;
       return n === 1 ? { x: 0, y: 0 } : { x: rx * Math.cos(angle), y: (n === 3 ? 1.12 : 1) * ry * Math.sin(angle) };
     });
     // The links of a node in the upper half go down, so that its label stands above it. The others have theirs below.
-    const above = spots.map(p => p.y < -1);
+    const above = spots.map(p => !inRows && p.y < -1);
     // The middle of what is drawn, labels included, comes to the middle of the picture.
     const ys = spots.map(p => p.y), middle = (Math.min(...ys) - r - (above.some(Boolean) ? 30 : 9) + Math.max(...ys) + r + 30) / 2;
     nodes.forEach((node, i) => {
       const x = width / 2 + spots[i].x, y = height / 2 + spots[i].y - middle;
       places.set(node.id, { x, y });
       const around = 2 * Math.PI * (r + 5);
-      const d = { value: s('text', { class: 'dot-value', 'text-anchor': 'middle', y: r < 20 ? 4 : 1 }), unit: s('text', { class: 'dot-unit', 'text-anchor': 'middle', y: 16 }),
+      const d = { value: s('text', { class: 'dot-value', 'text-anchor': 'middle', y: 1 }), unit: s('text', { class: 'dot-unit', 'text-anchor': 'middle', y: 16 }),
         arc: s('circle', { class: 'cpu', r: r + 5, 'stroke-dasharray': `0 ${around}`, transform: 'rotate(-90)' }), around,
         label: s('text', { class: 'dot-label', 'text-anchor': 'middle', y: above[i] ? -r - 16 : r + 24 }) };
       d.g = s('a', { href: '#/nodes/' + encodeURIComponent(node.id), transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, class: 'dot', onclick: onpick },
-        s('circle', { class: 'halo', r: r + 9 }), s('circle', { class: 'cpu-track', r: r + 5 }), d.arc, s('circle', { class: 'disc', r }), d.value, r >= 25 && d.unit, d.label);
+        s('circle', { class: 'halo', r: r + 9 }), s('circle', { class: 'cpu-track', r: r + 5 }), d.arc, s('circle', { class: 'disc', r }), d.value, d.unit, d.label, s('title', { text: node.id }));
       dots.append(d.g);
       drawn.set(node.id, d);
     });
     const few = nodes.length <= 6 && !narrow || nodes.length <= 3;
-    for (const l of links) {
+    for (const l of inRows ? [] : links) {
       const a = places.get(l.a), b = places.get(l.b);
       if (!a || !b) continue;
       lines.append(s('line', { class: 'link', x1: a.x, y1: a.y, x2: b.x, y2: b.y }));
@@ -181,8 +202,9 @@ export function map(onpick) {
     if (!width) return;
     const now = width + '|' + nodes.map(n => n.id).join() + '|' + links.map(l => l.a + l.b).join();
     if (now !== shape) { shape = now; layout(); }
+    const end = sharedEnd(nodes.map(n => n.id));
     for (const n of nodes) {
-      const d = drawn.get(n.id), short = n.id.length > 20 ? n.id.slice(0, 9) + '…' + n.id.slice(-9) : n.id;
+      const d = drawn.get(n.id), short = shorten(n.id, letters, end);
       const quiet = n.telemetry || n.clientOnly;
       setText(d.value, quiet ? '–' : rate(n.rate));
       setText(d.unit, quiet ? (n.clientOnly ? 'client only' : 'no rates') : 'calls/s');

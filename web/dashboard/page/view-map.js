@@ -8,64 +8,122 @@ import { table } from './table.js';
 
 const outside = 'callers';
 
-// layers gives each service a column: behind all that call it. Circles are cut where they close.
-function layers(names, edges) {
-  const column = new Map(names.map(n => [n, 0])), open = new Set();
-  const place = (name, depth) => {
-    if (open.has(name) || depth <= column.get(name) && depth) return;
-    column.set(name, Math.max(depth, column.get(name)));
+// layers gives each service a column: behind all that call it, or that emit what it hears where nobody calls it. Circles are cut
+// where they close.
+function layers(names, all) {
+  const called = new Set(all.filter(e => !e.events).map(e => e.to));
+  const edges = all.filter(e => e.from !== e.to && (!e.events || !called.has(e.to))), heard = new Set(edges.map(e => e.to));
+  const column = new Map(names.map(n => [n, 0])), open = new Set(), left = new Set(), forward = [];
+  const walk = name => {
     open.add(name);
-    for (const e of edges) if (e.from === name && e.to !== name && depth < 12) place(e.to, depth + 1);
+    for (const e of edges) {
+      if (e.from !== name || open.has(e.to)) continue;
+      forward.push(e);
+      if (!left.has(e.to)) walk(e.to);
+    }
     open.delete(name);
+    left.add(name);
   };
-  const heard = new Set(edges.filter(e => e.from !== e.to).map(e => e.to));
-  for (const n of names) if (!heard.has(n)) place(n, 0);
+  for (const n of [...names.filter(n => !heard.has(n)), ...names]) if (!left.has(n)) walk(n);
+  for (let moved = true; moved;) {
+    moved = false;
+    for (const e of forward) if (column.get(e.to) <= column.get(e.from)) { column.set(e.to, column.get(e.from) + 1); moved = true; }
+  }
   return column;
 }
 
-function picture() {
+// arranged puts services into rows, each behind those that call it, with at most so many in one. An edge that passes a row has a lane
+// there, between the services, which it shares with the others of its service. What belongs together comes side by side.
+function arranged(names, edges, most) {
+  const column = layers(names, edges), columns = [];
+  for (const n of names) (columns[column.get(n)] ??= []).push(n);
+  const kept = columns.filter(Boolean).flatMap(list => {
+    const each = Math.ceil(list.length / Math.ceil(list.length / most));
+    return list.flatMap((_, i) => i % each ? [] : [list.slice(i, i + each)]);
+  });
+  const rows = kept.map(() => []), seats = new Map();
+  const seat = (key, row, name) => {
+    if (!seats.has(key)) { seats.set(key, { name, row, before: [], after: [] }); rows[row].push(seats.get(key)); }
+    return seats.get(key);
+  };
+  kept.forEach((list, row) => list.forEach(n => seat(n, row, n)));
+  const ways = edges.filter(e => e.from !== e.to && seats.has(e.from) && seats.has(e.to)).map(edge => {
+    const from = seats.get(edge.from), to = seats.get(edge.to), step = Math.sign(to.row - from.row), stops = [from];
+    for (let row = from.row + step; step && row !== to.row; row += step) stops.push(seat([row, edge.from, edge.events, step].join(' '), row));
+    stops.push(to);
+    for (let i = 1; step && i < stops.length; i++) {
+      const [a, b] = step > 0 ? [stops[i - 1], stops[i]] : [stops[i], stops[i - 1]];
+      a.after.push(b);
+      b.before.push(a);
+    }
+    return { edge, stops, step };
+  });
+  const number = row => row.forEach((x, i) => { x.at = (i + 0.5) / row.length; });
+  rows.forEach(number);
+  for (let turn = 0; turn < 8; turn++) {
+    const side = turn % 2 ? 'after' : 'before';
+    for (const row of turn % 2 ? rows.toReversed() : rows) {
+      for (const x of row) x.wants = x[side].length ? x[side].reduce((sum, y) => sum + y.at, 0) / x[side].length : x.at;
+      row.sort((a, b) => a.wants - b.wants);
+      number(row);
+    }
+  }
+  return { rows, ways };
+}
+
+export function picture() {
   const element = s('svg', { class: 'dependencies', role: 'img' }), box = h('div', { class: 'chart-box' }, element);
+  const high = 42, room = 100; // what a name takes at least
   let width = 0, now = { names: [], edges: [] };
   function draw() {
     if (!width || !now.names.length) { element.replaceChildren(); setAttr(element, 'height', 0); return; }
-    const { names, edges } = now, column = layers(names, edges), columns = [];
-    for (const n of names) (columns[column.get(n)] = columns[column.get(n)] || []).push(n);
-    const kept = columns.filter(Boolean), down = width < 700, most = Math.max(...kept.map(c => c.length));
-    const wide = down ? Math.min(124, (width - 12) / most - 10) : Math.min(170, (width - 20) / kept.length - 44), high = 42;
-    const height = down ? kept.length * 104 : Math.max(2, most) * 84;
+    const { names, edges } = now, inOrder = edges.toSorted((a, b) => a.from + ' ' + a.to < b.from + ' ' + b.to ? -1 : 1); // their counts, by which they came, change
+    let plan = arranged(names, inOrder, 10);
+    const down = width < 700 || plan.rows.length * (room + 44) > width;
+    if (down) plan = arranged(names, inOrder, Math.max(2, Math.floor(width / (width < 700 ? room : 150))));
+    const { rows, ways } = plan, lanes = row => row.filter(x => !x.name).length, services = row => row.filter(x => x.name).length || 1;
+    const lane = down ? Math.max(2, Math.min(10, ...rows.map(row => (width - 12 - 80 * services(row)) / lanes(row)))) : 18;
+    const wide = down ? Math.min(124, ...rows.map(row => (width - 12 - lane * lanes(row)) / services(row) - 10)) : Math.min(170, width / rows.length - 44);
+    const pitch = down ? 96 : width / rows.length, half = (down ? high : wide) / 2;
+    const takes = x => x.name ? (down ? wide + 10 : high + 28) : lane, sizes = rows.map(row => row.reduce((sum, x) => sum + takes(x), 0));
+    const across = down ? width : Math.max(168, ...sizes), height = down ? rows.length * pitch : across;
     setAttr(element, 'viewBox', `0 0 ${width} ${height}`);
     setAttr(element, 'height', height);
-    const places = new Map();
-    kept.forEach((list, i) => list.forEach((n, j) => {
-      const along = (i + 0.5) / kept.length, across = (j + 0.5) / list.length;
-      places.set(n, down ? { layer: i, x: width * across, y: height * along } : { layer: i, x: width * along, y: height * across });
-    }));
-    // detour is how far an edge bends so that it passes beside a service between its ends, not behind it. A curve comes to 3/4 of that.
-    const detour = (a, b) => {
-      const half = (down ? wide : high) / 2, side = down ? 'x' : 'y';
-      for (let l = a.layer + 1; l < b.layer; l++) {
-        const at = a[side] + (b[side] - a[side]) * (l - a.layer) / (b.layer - a.layer);
-        if (kept[l].some(n => Math.abs(places.get(n)[side] - at) < half + 4)) return Math.min((down ? width : height) / kept[l].length / 2, half + 14) / 0.75;
+    rows.forEach((row, i) => {
+      let v = (across - sizes[i]) / 2;
+      for (const x of row) { x.u = (i + 0.5) * pitch; x.v = v + takes(x) / 2; v += takes(x); }
+    });
+    // Rows follow each other along u, and what is in a row along v.
+    const point = (u, v) => (down ? [v, u] : [u, v]).map(n => n.toFixed(1)).join(' ');
+    const curve = (a, b, bend) => `C${point(bend, a.v)} ${point(bend, b.v)} ${point(b.u, b.v)}`;
+    const top = Math.max(...edges.map(e => e.count)), parts = [], labels = [], taken = [];
+    for (const { edge: e, stops, step } of ways.toSorted((a, b) => b.edge.count - a.edge.count)) {
+      const aside = step > 0 ? 0 : 9; // not on the edge that goes the other way
+      let at = { u: stops[0].u + half * (step || 1), v: stops[0].v + aside }, from = at, path = 'M' + point(at.u, at.v);
+      for (const x of stops.slice(1)) {
+        from = at;
+        at = { u: x.u - half * (step || -1), v: x.v + (x.name ? aside : 0) };
+        path += curve(from, at, step ? (from.u + at.u) / 2 : at.u + 36);
+        if (!x.name) { at = { u: x.u + half * step, v: x.v }; path += 'L' + point(at.u, at.v); }
       }
-      return 0;
-    };
-    const top = Math.max(...edges.map(e => e.count)), parts = [], labels = [];
-    for (const e of edges) {
-      const a = places.get(e.from), b = places.get(e.to);
-      if (!a || !b || e.from === e.to) continue;
-      const back = down ? b.y <= a.y : b.x <= a.x, bend = back ? 60 : detour(a, b);
-      const from = down ? { x: a.x, y: a.y + high / 2 * (back ? -1 : 1) } : { x: a.x + wide / 2 * (back ? -1 : 1), y: a.y };
-      const to = down ? { x: b.x, y: b.y - high / 2 * (back ? -1 : 1) } : { x: b.x - wide / 2 * (back ? -1 : 1), y: b.y };
-      const mid = { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 };
-      const path = down ? `M${from.x} ${from.y} C${from.x + bend} ${mid.y} ${to.x + bend} ${mid.y} ${to.x} ${to.y}` : `M${from.x} ${from.y} C${mid.x} ${from.y + bend} ${mid.x} ${to.y + bend} ${to.x} ${to.y}`;
       parts.push(s('path', { class: 'edge' + (e.events ? ' events' : '') + (e.failed ? ' bad' : ''), d: path, 'stroke-width': (1.2 + 3.5 * e.count / top).toFixed(1) },
         s('title', { text: `${e.from} → ${e.to}: ${e.count} ${e.events ? 'events' : 'calls'}, ${e.failed} failed, ${span(e.took)} on average` })));
-      if (!down) labels.push(s('text', { class: 'axis', x: mid.x, y: mid.y + (bend ? 0.75 * bend + 15 : -5), 'text-anchor': 'middle', text: count(e.count) }));
+      // A count stands on the last part of its edge, where no other does. Those for which there is no place are in the list.
+      const text = count(e.count), wideText = 7 * text.length + 8;
+      const place = (step ? [0.5, 0.35, 0.65, 0.25, 0.75] : []).map(t => {
+        const u = from.u + (at.u - from.u) * (1.5 * t - 1.5 * t * t + t ** 3), v = from.v + (at.v - from.v) * (3 * t * t - 2 * t ** 3);
+        return down ? { x: v, y: u } : { x: u, y: v };
+      }).find(p => taken.every(o => Math.abs(o.x - p.x) > (o.wide + wideText) / 2 || Math.abs(o.y - p.y) > 15));
+      if (!place) continue;
+      taken.push({ ...place, wide: wideText });
+      labels.push(s('text', { class: 'axis', x: place.x, y: place.y + 4, 'text-anchor': 'middle', text }));
     }
-    for (const [n, p] of places) {
-      const fits = Math.floor(wide / (down ? 6.4 : 8)), short = n.length > fits ? n.slice(0, Math.max(3, fits - 1)) + '…' : n;
-      labels.push(s('g', { class: 'service' + (n === outside ? ' outside' : '') + (down ? ' small' : ''), transform: `translate(${p.x.toFixed(1)} ${p.y.toFixed(1)})` },
-        s('rect', { x: -wide / 2, y: -high / 2, width: wide, height: high, rx: 9 }), s('text', { 'text-anchor': 'middle', y: 5, text: short }), s('title', { text: n })));
+    const fits = Math.floor(wide / (down ? 7 : 8.4));
+    for (const x of rows.flat()) {
+      if (!x.name) continue;
+      const [left, right] = down ? [x.v, x.u] : [x.u, x.v], short = x.name.length > fits ? x.name.slice(0, Math.max(3, fits - 1)) + '…' : x.name;
+      labels.push(s('g', { class: 'service' + (x.name === outside ? ' outside' : '') + (down ? ' small' : ''), transform: `translate(${left.toFixed(1)} ${right.toFixed(1)})` },
+        s('rect', { x: -wide / 2, y: -high / 2, width: wide, height: high, rx: 9 }), s('text', { 'text-anchor': 'middle', y: 5, text: short }), s('title', { text: x.name })));
     }
     element.replaceChildren(...parts, ...labels);
     setAttr(element, 'aria-label', 'Services and what they call: ' + edges.map(e => `${e.from} to ${e.to}`).join(', '));
