@@ -78,7 +78,7 @@ later, the exit code is 1: failed calls say nothing about speed.
 		Args:              takes(1, -1, `an action, such as users.get ("sabir actions" lists them)`),
 		ValidArgsFunction: c.completeBench(&flags.local),
 		RunE: func(command *cobra.Command, args []string) error {
-			body, err := c.readInput(args[1:])
+			body, err := c.readInput(command.Context(), args[1:])
 			if err != nil {
 				return err
 			}

@@ -40,7 +40,7 @@ until the stream ends or Ctrl-C. It has no time limit but a --timeout you give.
 			if flags.stream {
 				return c.callStream(ctx, args, flags, command.Flags().Changed("timeout"))
 			}
-			body, err := c.readInput(args[1:])
+			body, err := c.readInput(command.Context(), args[1:])
 			if err != nil {
 				return err
 			}

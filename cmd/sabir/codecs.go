@@ -66,7 +66,7 @@ that cannot hold the document, or gives another one back, says why.`,
 			if each <= 0 || each > maxCodecTime {
 				return usagef("--time is %v: want more than 0 and at most %v", each, maxCodecTime)
 			}
-			text, err := c.codecDocument(args)
+			text, err := c.codecDocument(command.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -77,12 +77,12 @@ that cannot hold the document, or gives another one back, says why.`,
 	return command
 }
 
-func (c *cli) codecDocument(args []string) ([]byte, error) {
+func (c *cli) codecDocument(ctx context.Context, args []string) ([]byte, error) {
 	if len(args) == 0 {
 		return []byte(sampleDocument), nil
 	}
 	if args[0] == "-" {
-		return readBounded(c.stdin, "stdin")
+		return readBounded(untilDone(ctx, c.stdin), "stdin")
 	}
 	f, err := os.Open(args[0])
 	if err != nil {

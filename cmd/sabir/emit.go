@@ -37,7 +37,7 @@ nobody emits events over HTTP.
 			if broadcast && groups != nil {
 				return usagef("--broadcast tells every group: leave out --group")
 			}
-			payload, err := c.readInput(args[1:])
+			payload, err := c.readInput(command.Context(), args[1:])
 			if err != nil {
 				return err
 			}

@@ -26,7 +26,7 @@ const maxDescription = 64 << 20
 func (c *cli) describedAPI(ctx context.Context, source string) (api.API, error) {
 	switch {
 	case source == "-":
-		return readDescription(c.stdin, "stdin")
+		return readDescription(untilDone(ctx, c.stdin), "stdin")
 	case strings.HasPrefix(source, "http://"), strings.HasPrefix(source, "https://"):
 		return c.fetchDescription(ctx, source)
 	case source != "":
@@ -61,6 +61,9 @@ func (c *cli) describedAPI(ctx context.Context, source string) (api.API, error) 
 // readDescription reads a description.
 func readDescription(r io.Reader, name string) (a api.API, err error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxDescription+1))
+	if errors.Is(err, context.Canceled) {
+		return a, err
+	}
 	if err != nil {
 		return a, usagef("the description in %s cannot be read: %v", name, err)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ Without any it is {}.`
 var field = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_.-]*)(:?=)`)
 
 // readInput makes the JSON document that the arguments stand for.
-func (c *cli) readInput(args []string) ([]byte, error) {
+func (c *cli) readInput(ctx context.Context, args []string) ([]byte, error) {
 	if len(args) == 0 {
 		return []byte("{}"), nil
 	}
@@ -36,7 +37,7 @@ func (c *cli) readInput(args []string) ([]byte, error) {
 	if len(args) > 1 {
 		return nil, usagef("%q is no field: want name=text or name:=JSON, or one JSON document in quotes", args[firstOdd(args)])
 	}
-	text, err := c.document(args[0])
+	text, err := c.document(ctx, args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +48,9 @@ func (c *cli) readInput(args []string) ([]byte, error) {
 }
 
 // document is the text of a JSON document: given, from a file, or from stdin.
-func (c *cli) document(arg string) ([]byte, error) {
+func (c *cli) document(ctx context.Context, arg string) ([]byte, error) {
 	if arg == "-" {
-		return readBounded(c.stdin, "stdin")
+		return readBounded(untilDone(ctx, c.stdin), "stdin")
 	}
 	name, isFile := strings.CutPrefix(arg, "@")
 	if !isFile {
@@ -63,8 +64,22 @@ func (c *cli) document(arg string) ([]byte, error) {
 	return readBounded(f, name)
 }
 
+// untilDone reads until the context is done. A terminal or a pipe may have nothing for ever, and reading it ends by no signal.
+func untilDone(ctx context.Context, from io.Reader) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, from)
+		w.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
+	return r
+}
+
 func readBounded(r io.Reader, name string) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if errors.Is(err, context.Canceled) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, usagef("the input cannot be read: %v", err)
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 )
@@ -20,7 +22,7 @@ func TestFieldsMakeAnObject(t *testing.T) {
 		{[]string{`"text=with"`}, `"text=with"`},
 		{[]string{"7"}, `7`},
 	} {
-		got, err := (&cli{stdin: strings.NewReader("")}).readInput(test.args)
+		got, err := (&cli{stdin: strings.NewReader("")}).readInput(t.Context(), test.args)
 		if err != nil || string(got) != test.want {
 			t.Errorf("%q: %s (%v), want %s", test.args, got, err, test.want)
 		}
@@ -41,4 +43,22 @@ func FuzzFieldsAreJSONOrRefused(f *testing.F) {
 			t.Errorf("%q and %q made %s (%v), want an object of two", one, two, got, err)
 		}
 	})
+}
+
+func TestACommandThatReadsStdinEndsWhenItIsInterrupted(t *testing.T) {
+	for _, args := range [][]string{{"call", "users.get", "-"}, {"emit", "order.created", "-", "--join", "tcp://:7700"}, {"bench", "users.get", "-"}, {"codecs", "-"}, {"gen", "ts", "-"}, {"gen", "diff", "-"}, {"pubkey"}} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		stdin, typed := io.Pipe() // as a terminal at which nobody types
+		var out, errOut strings.Builder
+		ended := make(chan int)
+		go func() { ended <- execute(ctx, args, stdin, &out, &errOut) }()
+		if _, err := typed.Write([]byte(" ")); err != nil { // which the command has begun to read
+			t.Fatal(err)
+		}
+		interrupt()
+		if code := <-ended; code != exitFailed || out.Len() > 0 || !strings.HasPrefix(errOut.String(), "error: ") {
+			t.Errorf("%v: exit code %d, %q, %q", args, code, out.String(), errOut.String())
+		}
+		typed.Close()
+	}
 }

@@ -26,8 +26,8 @@ a random text of at least 32 bytes, and stays with the nodes that prove their id
   sabir pubkey orders.key
   sabir pubkey /run/secrets/orders.key --json`,
 		Args: takes(0, 1, "the file with the key"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			from := c.stdin
+		RunE: func(command *cobra.Command, args []string) error {
+			from := untilDone(command.Context(), c.stdin)
 			if len(args) > 0 {
 				file, err := os.Open(args[0])
 				if err != nil {

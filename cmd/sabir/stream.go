@@ -18,7 +18,7 @@ func (c *cli) callStream(ctx context.Context, args []string, flags callFlags, li
 	var only []byte
 	if !lines {
 		var err error
-		if only, err = c.readInput(args[1:]); err != nil {
+		if only, err = c.readInput(ctx, args[1:]); err != nil {
 			return err
 		}
 	}
