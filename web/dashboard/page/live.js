@@ -81,9 +81,14 @@ function show() {
   tell('look');
 }
 
+// A browser has six connections to a node for all of its pages, and keeps those that one has left for a while. So a page has its
+// stream while it is seen.
+document.addEventListener('visibilitychange', connect);
+
 export function connect() {
   clearTimeout(timer);
   if (stream) stream.close();
+  if (document.hidden) return;
   stream = new EventSource('api/stream');
   const on = (kind, fn) => stream.addEventListener(kind, e => fn(JSON.parse(e.data)));
   on('hello', hello => {

@@ -107,6 +107,10 @@ export function events() {
     if (to) { to.focus(); e.preventDefault(); }
   }
 
+  // A page that was left is kept for a while, in which nobody sees its events.
+  const left = () => stream.close(), back = e => { if (e.persisted) start(kept.pattern); };
+  addEventListener('pagehide', left);
+  addEventListener('pageshow', back);
   start(kept.pattern);
-  return { title: 'Events', element, key(e) { if (e.key !== ' ' || e.target.tagName === 'BUTTON' || e.target.tagName === 'A') return false; pause(); return true; }, end() { ended = true; clearTimeout(timer); stream.close(); } };
+  return { title: 'Events', element, key(e) { if (e.key !== ' ' || e.target.tagName === 'BUTTON' || e.target.tagName === 'A') return false; pause(); return true; }, end() { ended = true; clearTimeout(timer); removeEventListener('pagehide', left); removeEventListener('pageshow', back); stream.close(); } };
 }
