@@ -221,6 +221,7 @@ var codePaths = map[string]codePath{
 	"bridge/moleculer.routed.Decode":                 {fixed: "a codec made by codec.Contained, whose panics are errors"},
 	"bridge/moleculer.routed.said":                   {fixed: "what JSON holds, without methods"},
 	"bridge/moleculer.saidBy":                        {fixed: "a number"},
+	"bridge/moleculer.serializer.signedInBinary":     {fixed: "packets: Sabir's own types"},
 	"bridge/moleculer.serializer.translate":          {fixed: "packets: Sabir's own types"},
 	"bridge/moleculer.serializer.pieceOf":            {fixed: "bytes and texts"},
 	"bridge/moleculer.serializer.toJSON":             {fixed: "packets: Sabir's own types"},
