@@ -21,9 +21,8 @@ func (n *Node) Run(ctx context.Context) error {
 	if err := n.check(); err != nil {
 		return err
 	}
-	ctx, restore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer restore()
-	defer context.AfterFunc(ctx, restore)() // from the first signal on a second one has its usual effect, in a start that is broken off too
+	ctx, end := untilSignal(ctx)
+	defer end()
 	if err := n.Start(ctx); err != nil {
 		return err
 	}
@@ -31,6 +30,23 @@ func (n *Node) Run(ctx context.Context) error {
 	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.limits.Load().stop)
 	defer cancel()
 	return n.Stop(stopCtx)
+}
+
+// untilSignal returns a context that ends with ctx, with end, and at SIGINT or SIGTERM. Before it ends the signals have their usual effect again:
+// whoever has seen that a process stops, also in a start that is broken off, ends it at once by a second signal.
+func untilSignal(ctx context.Context) (_ context.Context, end func()) {
+	ctx, end = context.WithCancel(ctx)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		defer end()
+		defer signal.Stop(signals)
+		select {
+		case <-signals:
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, end
 }
 
 // Start starts the services, each after those it needs, and then whatever lets calls in from outside; that comes first where
