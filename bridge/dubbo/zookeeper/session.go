@@ -299,7 +299,7 @@ func parseInstance(application string, data []byte) (*dubbo.Instance, error) {
 	return &dubbo.Instance{Application: application, Host: i.Address, Port: i.Port, Metadata: i.Payload.Metadata}, nil
 }
 
-// metadataPaths are where the metadata of an application may be: where Java has them, and where Dubbo for Go has.
+// metadataPaths lists the folders that hold the metadata of an application: Java looks in the first, Dubbo for Go in the second.
 func (s *session) metadataPaths(application string) [2]string {
 	return [2]string{s.path("metadata", application), s.path(application)}
 }
