@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/sabir-go/sabir/gateway"
 )
 
 // Run starts the node, waits until the context ends or the process gets a signal to stop (SIGINT, SIGTERM), and stops it
@@ -143,14 +145,19 @@ func (n *Node) openGateways(ctx context.Context) error {
 			}
 			return nil
 		}
+		n.setGateways(func(list []gateway.Gateway) []gateway.Gateway { return append(list, opened) }) // first: its Start logs, and callers come in, before it returns
 		if err := n.isolated("the start of a gateway", ctx, begin); err != nil {
+			n.setGateways(func(list []gateway.Gateway) []gateway.Gateway { return list[:len(list)-1] })
 			return err
 		}
-		n.tableLock.Lock()
-		n.gateways = append(n.gateways, opened)
-		n.tableLock.Unlock()
 	}
 	return nil
+}
+
+func (n *Node) setGateways(change func([]gateway.Gateway) []gateway.Gateway) {
+	n.tableLock.Lock()
+	defer n.tableLock.Unlock()
+	n.gateways = change(n.gateways)
 }
 
 // Stop lets no more calls in from outside, waits for those in flight, and stops the services, each before those it

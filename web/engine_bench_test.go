@@ -43,8 +43,8 @@ func benchmarkFastPath(b *testing.B, pipelined int) {
 	start(b, sabir.Serve(users), capture(&f))
 	l := &memoryListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	ended := make(chan struct{})
-	go func() { f.engine.Serve(l); close(ended) }()
-	b.Cleanup(func() { f.engine.Close(); <-ended })
+	go func() { f.open.Load().engine.Serve(l); close(ended) }()
+	b.Cleanup(func() { f.open.Load().engine.Close(); <-ended })
 	b.ReportAllocs()
 	b.ResetTimer()
 	c := &memoryConn{batch: []byte(strings.Repeat(updateUser, pipelined)), closed: make(chan struct{})}

@@ -144,7 +144,7 @@ func TestRapidResetsAreBounded(t *testing.T) {
 	took := time.Since(begin)
 	peak := runtime.NumGoroutine()
 	f.conn.Close()
-	eventually(t, "the connection is closed", func() bool { return w.server.engine.Connections() == 0 }) // what was sent is read till then
+	eventually(t, "the connection is closed", func() bool { return w.server.open.Load().engine.Connections() == 0 }) // what was sent is read till then
 	eventually(t, "all handlers end", func() bool { return running.Load() == 0 })
 	eventually(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= goroutines+10 })
 	var grown int64
@@ -180,7 +180,7 @@ func TestTheStreamsOfAConnectionAreBounded(t *testing.T) {
 	}
 	eventually(t, "a handler runs", func() bool { return most.Load() > 0 }) // those of a connection that ended need not begin
 	f.conn.Close()
-	eventually(t, "the connection is closed", func() bool { return w.server.engine.Connections() == 0 })
+	eventually(t, "the connection is closed", func() bool { return w.server.open.Load().engine.Connections() == 0 })
 	eventually(t, "all handlers end", func() bool { return running.Load() == 0 })
 	if n := most.Load(); n > 300 {
 		t.Errorf("%d handlers ran at once", n)

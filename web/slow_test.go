@@ -113,7 +113,7 @@ func TestAClientThatSendsByteByByteIsCutOff(t *testing.T) {
 	}
 	all.Wait()
 	w.alive(t)
-	eventually(t, "all connections are closed", func() bool { return w.server.engine.Connections() == 0 && over.server.engine.Connections() == 0 })
+	eventually(t, "all connections are closed", func() bool { return w.server.open.Load().engine.Connections() == 0 && over.server.open.Load().engine.Connections() == 0 })
 }
 
 // A client that signals that it has sent all may still read; one that is gone ends its call; neither harms others.
@@ -156,7 +156,7 @@ func TestHalfClosedAndResetConnectionsDoNoHarm(t *testing.T) {
 		}
 	}
 	w.alive(t)
-	eventually(t, "all connections are closed", func() bool { return w.server.engine.Connections() == 0 })
+	eventually(t, "all connections are closed", func() bool { return w.server.open.Load().engine.Connections() == 0 })
 	if slices.Contains(w.said(), "cut") {
 		t.Error("half a request ran")
 	}
@@ -227,7 +227,7 @@ func TestAClientThatDoesNotReadIsCutOffAndHoldsNoMemory(t *testing.T) {
 		eventually(t, about+" begins", func() bool { return sent.Load() > begun })
 	}
 	begin := time.Now()
-	eventually(t, "all are cut off", func() bool { return live.Load() == 0 && w.server.engine.Connections() == 0 })
+	eventually(t, "all are cut off", func() bool { return live.Load() == 0 && w.server.open.Load().engine.Connections() == 0 })
 	took := time.Since(begin)
 	var grown int64
 	eventually(t, "at most 4 MiB are held", func() bool { grown = heap() - memory; return grown <= 4<<20 }) // goroutines end behind their connections

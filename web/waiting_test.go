@@ -83,6 +83,9 @@ func TestAStartThatIsBrokenOffWaitsForNobodyWhoWantsToListen(t *testing.T) {
 	started, asked := make(chan error, 1), make(chan string, 1)
 	go func() { started <- node.Start(ctx) }()
 	lines.next(t, `waiting="orders depends on users"`)
+	if node.HTTPAddr() == "" {
+		t.Error("the node says that HTTP is served, and not where")
+	}
 	go func() {
 		answer, err := http.Get("http://" + node.HTTPAddr() + "/events")
 		if err != nil {
@@ -92,7 +95,11 @@ func TestAStartThatIsBrokenOffWaitsForNobodyWhoWantsToListen(t *testing.T) {
 		answer.Body.Close()
 		asked <- answer.Status
 	}()
-	<-came
+	select {
+	case <-came:
+	case failed := <-asked:
+		t.Fatalf("the request ended at once: %s", failed)
+	}
 	end()
 	if err := <-started; err == nil || strings.Contains(err.Error(), "still running") {
 		t.Errorf("the start ended with %v", err)

@@ -56,9 +56,8 @@ type server struct {
 	stopping   atomic.Bool
 	suggesting atomic.Bool // one at a time looks for similar names
 
-	listener net.Listener
-	engine   *http1.Server // nil under Handler
-	served   chan struct{} // closed when serve has returned
+	open   atomic.Pointer[opened] // nil before the start, and under Handler
+	served chan struct{}          // closed when serve has returned
 }
 
 func newServer(n *sabir.Node, config gateway.HTTPConfig) (*server, error) {
@@ -122,18 +121,18 @@ func (s *server) Name() string {
 
 // HTTPAddr is the host and port that the server listens on; "" before it started.
 func (s *server) HTTPAddr() string {
-	if s.listener == nil {
-		return ""
+	if o := s.open.Load(); o != nil {
+		return o.listener.Addr().String()
 	}
-	return s.listener.Addr().String()
+	return ""
 }
 
 // RefusedHeads counts the requests that were refused for their form; net/http alone counts none.
 func (s *server) RefusedHeads() uint64 {
-	if s.engine == nil {
-		return 0
+	if o := s.open.Load(); o != nil {
+		return uint64(o.engine.Refused())
 	}
-	return uint64(s.engine.Refused())
+	return 0
 }
 
 // Start listens and serves.
@@ -150,8 +149,8 @@ func (s *server) Start(ctx context.Context) error {
 		return err
 	}
 	listen := net.ListenConfig{KeepAlive: -1} // four system calls for each connection: the engine sets it for those that it hands over
-	if s.listener, err = listen.Listen(ctx, "tcp", where.At.String()); err != nil {
-		s.listener = nil
+	listener, err := listen.Listen(ctx, "tcp", where.At.String())
+	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w", where.At, err)
 	}
 	l := s.settings.limits
@@ -159,7 +158,7 @@ func (s *server) Start(ctx context.Context) error {
 	if s.clients != nil {
 		admit = s.clients.connect
 	}
-	s.engine = http1.NewServer(http1.Config{Handler: s, TLS: s.config.TLS, Crowded: s.crowded, Admit: admit, Memory: s.memory, Log: s.node.Log(),
+	engine := http1.NewServer(http1.Config{Handler: s, TLS: s.config.TLS, Crowded: s.crowded, Admit: admit, Memory: s.memory, Log: s.node.Log(),
 		Limits: http1.Limits{Connections: l.connections, HeadTime: l.readHeaders, BodyTime: l.readBody, CallTime: s.settings.root.timeout,
 			WriteTime: l.write, IdleTime: l.idle, Drain: l.drain, Quiet: l.quiet},
 		Fallback: &http.Server{
@@ -172,14 +171,22 @@ func (s *server) Start(ctx context.Context) error {
 			ErrorLog:          slog.NewLogLogger(s.node.Log().Handler(), slog.LevelDebug), // what peers do wrong, such as a broken handshake
 		}})
 	s.served = make(chan struct{})
+	o := &opened{listener, engine}
+	s.open.Store(o)
 	s.logServed()
-	go s.serve()
+	go s.serve(o)
 	return nil
 }
 
-func (s *server) serve() {
+// opened is what a server has once it listens.
+type opened struct {
+	listener net.Listener
+	engine   *http1.Server
+}
+
+func (s *server) serve(o *opened) {
 	defer close(s.served)
-	err := s.engine.Serve(s.listener)
+	err := o.engine.Serve(o.listener)
 	if err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) && !s.stopping.Load() {
 		s.node.Log().Error("http stopped serving", "address", s.HTTPAddr(), "error", err)
 	}
@@ -189,7 +196,8 @@ func (s *server) serve() {
 // then cut off, and the error reports how many. Readiness has turned 503 by then, because the node is stopping.
 func (s *server) Stop(ctx context.Context) error {
 	s.stopping.Store(true)
-	if s.engine == nil {
+	o := s.open.Load()
+	if o == nil {
 		return nil
 	}
 	streams, mounts := make(chan error, 1), make(chan error, 1)
@@ -198,10 +206,10 @@ func (s *server) Stop(ctx context.Context) error {
 	for _, p := range s.settings.protocols {
 		p.Stop()
 	}
-	err := s.engine.Shutdown(ctx)
+	err := o.engine.Shutdown(ctx)
 	if err != nil {
 		cut := s.inFlight.Load()
-		s.engine.Close()
+		o.engine.Close()
 		err = fmt.Errorf("stopped with %d calls still running, which were cut off: %w", cut, err)
 	}
 	err = errors.Join(err, <-streams, <-mounts)
