@@ -60,7 +60,7 @@ func Deliver(s *sabir.Service, d Delivery) {
 		}
 	}
 	deliveries := channel.New[waiting](d.Channel)
-	deliveries.ConsumeWith(s, d.Consumer, d.deliver)
+	deliveries.ConsumeWith(s, d.Consumer, (&attempts{Delivery: &d, silent: make(map[string]bool)}).deliver)
 	for _, pattern := range d.Events {
 		sabir.On(s, pattern, func(ctx context.Context, payload json.RawMessage) error { return d.keep(ctx, deliveries, payload) })
 	}
@@ -93,18 +93,4 @@ func (d *Delivery) keep(ctx context.Context, deliveries *channel.Channel[waiting
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-// deliver makes one attempt.
-func (d *Delivery) deliver(ctx context.Context, w waiting) error {
-	endpoints, err := d.Endpoints(ctx)
-	if err != nil {
-		return err
-	}
-	for _, to := range endpoints {
-		if to.ID == w.Endpoint {
-			return d.Client.Send(ctx, to, w.Event)
-		}
-	}
-	return nil
 }

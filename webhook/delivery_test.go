@@ -249,3 +249,39 @@ func TestEndpointsWithOneIDAreAnErrorInTheLog(t *testing.T) {
 		t.Errorf("%d more requests, and no %q in\n%s", len(paths), want, &lines)
 	}
 }
+
+// Sixteen deliveries run at once. Each of the endpoint that hangs takes the whole time limit, and there are twenty times as many.
+func TestAnEndpointThatNeverAnswersHoldsUpOthersForOneTimeLimit(t *testing.T) {
+	const events, limit = 100, 500 * time.Millisecond
+	var hung atomic.Int64
+	released, taken := make(chan struct{}), make(chan bool, events)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hangs" {
+			hung.Add(1)
+			<-released
+			return
+		}
+		taken <- true
+	}))
+	defer server.Close()
+	defer close(released)
+	hooks := sabir.NewService("hooks")
+	webhook.Deliver(hooks, webhook.Delivery{Channel: "shop.hooks", Events: []string{"orders.*"}, Consumer: channel.Consumer{Attempts: 3, FirstPause: time.Hour},
+		Client:    &webhook.Client{Allow: here.Allow, Timeout: limit},
+		Endpoints: always(webhook.Endpoint{ID: "hangs", URL: server.URL + "/hangs"}, webhook.Endpoint{ID: "well", URL: server.URL + "/well"})})
+	node := start(t, []*sabir.Service{hooks})
+	for range events {
+		emit(t, node, "orders.placed")
+	}
+	for range events {
+		select {
+		case <-taken:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%d of %d events have come", len(taken), events)
+		}
+	}
+	// Without the rule the endpoint that hangs gets all of its events before the other has its last one.
+	if hung := hung.Load(); hung > events/2 {
+		t.Errorf("the endpoint that hangs was tried %d times meanwhile", hung)
+	}
+}
