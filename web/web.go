@@ -178,7 +178,7 @@ func (s *server) Start(ctx context.Context) error {
 	return nil
 }
 
-// opened is what a server has once it listens.
+// opened holds the parts of a server that it has once it listens.
 type opened struct {
 	listener net.Listener
 	engine   *http1.Server
