@@ -216,6 +216,10 @@ func (e *embedded) openStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := removeZeroed(e.address.Store); err != nil {
+		lock.release()
+		return err
+	}
 	store := storeFolderOf(e.address)
 	store.folder.Mend() // what another server met there is over
 	s, err := startServer(ctx, e.address, e.config, e.listen, true, store.failed)

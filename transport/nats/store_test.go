@@ -282,3 +282,46 @@ func TestAStoreWithAStreamThatCannotBeReadDoesNotStartAndKeepsItsMessages(t *tes
 		t.Errorf("the message is %v, %v", message, err)
 	}
 }
+
+// File systems that write a file's length before its bytes leave such a file after a power cut.
+func TestAConsumerWhosePlaceIsLostGetsAllMessagesAgain(t *testing.T) {
+	folder := t.TempDir()
+	address := "nats://embedded:0?store=" + url.QueryEscape(folder)
+	at, _ := url.Parse(address)
+	config := jetstream.ConsumerConfig{Durable: "mails", AckPolicy: jetstream.AckExplicitPolicy}
+	place := filepath.Join(folder, "jetstream", "$G", "streams", "orders", "obs", "mails", "o.dat")
+	for round := range 2 {
+		conn, release, err := nats.Connect(t.Context(), at, transport.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		js, err := jetstream.New(conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if round == 0 {
+			if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "orders", Subjects: []string{"orders"}}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := js.Publish(t.Context(), "orders", []byte("one")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		consumer, err := js.CreateOrUpdateConsumer(t.Context(), "orders", config)
+		if err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		message, err := consumer.Next()
+		if err != nil || string(message.Data()) != "one" {
+			t.Fatalf("round %d: the message is %v, %v", round, message, err)
+		}
+		if err := message.DoubleAck(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		conn.Close()
+		release()
+		if err := os.WriteFile(place, make([]byte, 17), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
