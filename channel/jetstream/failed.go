@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -49,10 +50,10 @@ func (f *failed) open(ctx context.Context) (jetstream.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	stream, err := f.store.conn.JetStream.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-		Name: f.store.failedStream(f.channel), Description: "failed attempts of the messages of channel " + f.channel,
-		Subjects: []string{f.store.failedSubjects(f.channel) + ">"}, Storage: jetstream.FileStorage, Replicas: f.store.conn.Address.Replicas,
-		MaxMsgsPerSubject: 1, MaxAge: of.CachedInfo().Config.MaxAge, MaxBytes: failedBytes, Discard: jetstream.DiscardOld, AllowDirect: true,
+	stream, err := f.store.ensure(ctx, f.store.failedStream(f.channel), 0, func(c *jetstream.StreamConfig) {
+		c.Description, c.Subjects = "failed attempts of the messages of channel "+f.channel, []string{f.store.failedSubjects(f.channel) + ">"}
+		c.Storage, c.Discard, c.AllowDirect, c.MaxMsgsPerSubject = jetstream.FileStorage, jetstream.DiscardOld, true, 1
+		c.MaxAge, c.MaxBytes, c.Replicas = of.CachedInfo().Config.MaxAge, failedBytes, cmp.Or(f.store.conn.Address.Replicas, c.Replicas, 1)
 	})
 	if err == nil {
 		f.stream = stream

@@ -1,12 +1,14 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,30 +87,22 @@ func (s *store) declare(ctx context.Context, spec engine.Spec, first uint64) err
 		}
 		return n
 	}
-	config := jetstream.StreamConfig{
-		Name: s.streamName(spec.Name), Description: "channel " + spec.Name, Subjects: []string{s.subject(spec.Name)},
-		Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardOld, Replicas: s.conn.Address.Replicas,
-		MaxAge: spec.MaxAge, MaxBytes: orNone(spec.MaxBytes), MaxMsgs: orNone(spec.MaxCount), Duplicates: dedupWindow, FirstSeq: first,
-	}
-	if spec.MaxMessage > 0 {
-		config.MaxMsgSize = int32(min(spec.MaxMessage+engine.MaxHead, 1<<30))
-	}
-	if spec.MaxAge > 0 {
-		config.Duplicates = min(dedupWindow, spec.MaxAge)
-	}
-	if config.Replicas == 0 { // another node may know better, and what it made is left so
-		config.Replicas = 1
-		there, err := s.conn.JetStream.Stream(ctx, config.Name)
-		if err == nil {
-			config.Replicas = there.CachedInfo().Config.Replicas
-		} else if !errors.Is(err, jetstream.ErrStreamNotFound) {
-			return failure(err)
+	stream, err := s.ensure(ctx, s.streamName(spec.Name), first, func(c *jetstream.StreamConfig) {
+		c.Description, c.Subjects = "channel "+spec.Name, []string{s.subject(spec.Name)}
+		c.Storage, c.Retention, c.Discard = jetstream.FileStorage, jetstream.LimitsPolicy, jetstream.DiscardOld
+		c.MaxAge, c.MaxBytes, c.MaxMsgs, c.MaxMsgSize, c.Duplicates = spec.MaxAge, orNone(spec.MaxBytes), orNone(spec.MaxCount), -1, dedupWindow
+		if spec.MaxMessage > 0 {
+			c.MaxMsgSize = int32(min(spec.MaxMessage+engine.MaxHead, 1<<30))
 		}
-	}
-	stream, err := s.conn.JetStream.CreateOrUpdateStream(ctx, config)
+		if spec.MaxAge > 0 {
+			c.Duplicates = min(dedupWindow, spec.MaxAge)
+		}
+		c.Replicas = cmp.Or(s.conn.Address.Replicas, c.Replicas, 1) // another node may know better, and what it made is left so
+	})
 	if err != nil {
 		return failure(err)
 	}
+	config := stream.CachedInfo().Config
 	if config.Replicas == 1 && s.conn.ConnectedClusterName() != "" {
 		s.log.Warn("channels: one server of the cluster keeps this channel, which is not there without it; name replicas=3 in the address", "channel", spec.Name)
 	}
@@ -117,6 +111,27 @@ func (s *store) declare(ctx context.Context, spec engine.Spec, first uint64) err
 	s.streams[spec.Name] = stream
 	s.specs[spec.Name] = spec
 	return nil
+}
+
+// ensure makes a stream, or changes one that is set up in another way than set does. One that needs no change is not written: the server would write its
+// description again at each start of a node, on a disk that may be full, and a power cut at that moment leaves a stream that cannot be read.
+func (s *store) ensure(ctx context.Context, name string, first uint64, set func(*jetstream.StreamConfig)) (jetstream.Stream, error) {
+	stream, err := s.conn.JetStream.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		config := jetstream.StreamConfig{Name: name, FirstSeq: first}
+		set(&config)
+		return s.conn.JetStream.CreateOrUpdateStream(ctx, config) // another node may have made it meanwhile
+	}
+	if err != nil {
+		return nil, err
+	}
+	there := stream.CachedInfo().Config
+	config := there
+	set(&config)
+	if reflect.DeepEqual(config, there) {
+		return stream, nil
+	}
+	return s.conn.JetStream.UpdateStream(ctx, config)
 }
 
 // remake makes a channel that was declared anew where the server has lost it, as one has that starts without its files. The places of its
