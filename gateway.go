@@ -143,6 +143,13 @@ func (h *handler[In, Out]) serveInbound(in gateway.Inbound, format codec.Codec, 
 
 // serveInbound is the part of a call from outside that a program has once, and not for each pair of types.
 func (s *operation) serveInbound(in *gateway.Inbound, format codec.Codec, dst, body []byte, f localRequest) ([]byte, error) {
+	if format == nil {
+		held, ok := s.node.memory.Decode(s.action.In, body)
+		if !ok {
+			return dst, s.inputTooMuch()
+		}
+		defer s.node.memory.Own().Give(held)
+	}
 	if err := decodeInbound(in, format, body, f.input()); err != nil {
 		return dst, badInput(s.node, "the input of "+s.name, err)
 	}
@@ -207,6 +214,12 @@ func (s *operation) classOf(in *gateway.Inbound) admission.Class {
 
 func (n *Node) tooManyCalls() *Error {
 	return &Error{Code: CodeResourceExhausted, Name: nameTooManyCalls, Node: n.id, Retryable: true, Message: "node " + n.id + " " + n.admission.TooMuch()}
+}
+
+// inputTooMuch is the error of a call whose input has no space as a value.
+func (s *operation) inputTooMuch() *Error {
+	return &Error{Code: CodeResourceExhausted, Name: nameTooManyCalls, Node: s.node.id, Retryable: true,
+		Message: "the inputs of the calls that node " + s.node.id + " handles now leave no space for another of " + s.name + ": see sabir.BufferLimits"}
 }
 
 // tooManyCalls is the error of a call that would be answered too late, by what the action does and not by the node's processors.

@@ -113,7 +113,9 @@ func TestAClientThatSendsByteByByteIsCutOff(t *testing.T) {
 	}
 	all.Wait()
 	w.alive(t)
-	eventually(t, "all connections are closed", func() bool { return w.server.open.Load().engine.Connections() == 0 && over.server.open.Load().engine.Connections() == 0 })
+	eventually(t, "all connections are closed", func() bool {
+		return w.server.open.Load().engine.Connections() == 0 && over.server.open.Load().engine.Connections() == 0
+	})
 }
 
 // A client that signals that it has sent all may still read; one that is gone ends its call; neither harms others.
