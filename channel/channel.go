@@ -38,8 +38,8 @@ type Channel[T any] struct {
 	broken     error    // of its making
 }
 
-// DefaultKeep is the time that channels keep messages without KeepFor: 7 days.
-const DefaultKeep = 7 * 24 * time.Hour
+// defaultKeep is the time that channels keep messages without KeepFor: 7 days.
+const defaultKeep = 7 * 24 * time.Hour
 
 // defaultMessage and a head together fit the megabyte that brokers take.
 const defaultMessage = 1<<20 - engine.MaxHead
@@ -47,7 +47,7 @@ const defaultMessage = 1<<20 - engine.MaxHead
 // New names a channel. Its name is words of letters, digits, "_" and "-", joined by dots. An error in it is returned when
 // the channel is used.
 func New[T any](name string, options ...Option) *Channel[T] {
-	d := definition{spec: engine.Spec{Name: name, MaxAge: DefaultKeep, MaxMessage: defaultMessage}}
+	d := definition{spec: engine.Spec{Name: name, MaxAge: defaultKeep, MaxMessage: defaultMessage}}
 	d.format = cmp.Or(codec.Claimed(reflect.TypeFor[T]()), json.Name)
 	for _, o := range options {
 		o(&d)

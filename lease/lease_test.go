@@ -316,7 +316,7 @@ func TestWrongUseIsAnErrorThatSaysWhatToDo(t *testing.T) {
 		{lease.New(st, lease.Config{Holder: strings.Repeat("h", 257)}), "bill", "", lease.ErrBadLease, "256"},
 		{leases(st), "", "", lease.ErrBadLease, "1 to 1024 bytes"},
 		{leases(st), strings.Repeat("n", 1025), "", lease.ErrBadLease, "1 to 1024 bytes"},
-		{leases(st), "bill", strings.Repeat("v", lease.MaxValue+1), lease.ErrBadLease, "4096"},
+		{leases(st), "bill", strings.Repeat("v", 4096+1), lease.ErrBadLease, "4096"},
 	} {
 		_, err := use.of.Acquire(t.Context(), use.name, use.value)
 		if !errors.Is(err, use.want) || !strings.Contains(err.Error(), use.says) {

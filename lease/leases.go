@@ -14,14 +14,14 @@ import (
 	"github.com/sabir-go/sabir/actor/grain/store"
 )
 
-// DefaultTTL is the time for which a lease holds without being renewed, if Config does not say otherwise.
-const DefaultTTL = 3 * time.Second
+// defaultTTL is the time for which a lease holds without being renewed, if Config does not say otherwise.
+const defaultTTL = 3 * time.Second
 
 const (
 	minTTL = 100 * time.Millisecond
 	maxTTL = time.Hour
-	// MaxValue is the number of bytes of a lease's value.
-	MaxValue = 4096
+	// maxValue is the number of bytes of a lease's value.
+	maxValue = 4096
 )
 
 // kind is that of the records in the store. Grains cannot have it by accident, as theirs are names of a program's types.
@@ -67,7 +67,7 @@ type Leases struct {
 func New(st store.Store, config Config) *Leases {
 	l := &Leases{store: st, ttl: config.TTL, holder: config.Holder, log: config.Log}
 	if l.ttl == 0 {
-		l.ttl = DefaultTTL
+		l.ttl = defaultTTL
 	}
 	switch {
 	case st == nil:
@@ -135,8 +135,8 @@ func (l *Leases) check(name, value string) error {
 		return l.wrong
 	case name == "" || len(name) > store.MaxKey:
 		return problem("a name has 1 to %d bytes, and %.40q has %d", store.MaxKey, name, len(name))
-	case len(value) > MaxValue:
-		return problem("the value of lease %.40q has %d bytes; the limit is %d", name, len(value), MaxValue)
+	case len(value) > maxValue:
+		return problem("the value of lease %.40q has %d bytes; the limit is %d", name, len(value), maxValue)
 	}
 	return nil
 }

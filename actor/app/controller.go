@@ -23,8 +23,8 @@ type Config struct {
 
 // The names of the processes on their node.
 const (
-	// SupervisorName is the name of the supervisor that has all applications as children.
-	SupervisorName = "applications"
+	// supervisorName is the name of the supervisor that has all applications as children.
+	supervisorName = "applications"
 	controllerName = "applications.controller"
 	controllerID   = "controller"
 )
@@ -34,7 +34,7 @@ const (
 // where an application needs one that is not known, or itself, or two have one name.
 func Controller(c Config) actor.Spec {
 	b := &book{config: c}
-	return supervise.Spec(supervise.Config{Name: SupervisorName, Intensity: 3, Ended: notify},
+	return supervise.Spec(supervise.Config{Name: supervisorName, Intensity: 3, Ended: notify},
 		supervise.Child{ID: controllerID, Start: controlling.Spec(b, actor.Named(controllerName))})
 }
 

@@ -65,13 +65,13 @@ type Overlap uint8
 const (
 	Skip  Overlap = iota // nothing
 	Queue                // it runs when that has ended; one waits at most
-	Allow                // it runs too, up to MaxRunning at once
+	Allow                // it runs too, up to 100 at once
 )
 
 // The bounds of a scheduler.
 const (
-	MaxJobs    = 10_000
-	MaxRunning = 100 // runs of one job
+	maxJobs    = 10_000
+	maxRunning = 100 // runs of one job
 	maxCatchUp = 1000
 	maxName    = 255
 )
@@ -144,7 +144,7 @@ type (
 	}
 )
 
-// Add adds a job. ErrJobExists where there is one of this name, actor.ErrTooMany beyond MaxJobs; other errors report what is
+// Add adds a job. ErrJobExists where there is one of this name, actor.ErrTooMany beyond 10,000; other errors report what is
 // wrong with it. Schedulers on other nodes cannot be given jobs.
 func Add[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, job Job) error {
 	_, err := actor.Call[sabir.Empty](ctx, from, scheduler, add{job})

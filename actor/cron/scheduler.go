@@ -61,8 +61,8 @@ func (s *scheduler) Add(p *actor.Process, a add) (none sabir.Empty, err error) {
 	if s.jobs[j.Name] != nil {
 		return none, sabir.Errorf(ErrJobExists.Code, ErrJobExists.Name, "%s: %q", ErrJobExists.Message, j.Name)
 	}
-	if len(s.jobs) >= MaxJobs {
-		return none, sabir.Errorf(actor.ErrTooMany.Code, actor.ErrTooMany.Name, "a scheduler has at most %d jobs", MaxJobs).AsRetryable()
+	if len(s.jobs) >= maxJobs {
+		return none, sabir.Errorf(actor.ErrTooMany.Code, actor.ErrTooMany.Name, "a scheduler has at most %d jobs", maxJobs).AsRetryable()
 	}
 	if j.Every > 0 && j.Once != nil {
 		j.schedule = every{time.Unix(0, 0), j.Every}
@@ -170,7 +170,7 @@ func (s *scheduler) do(p *actor.Process, j *job, now, due time.Time) {
 		j.note(j.Do.send(p))
 		return
 	}
-	if n := j.status.Running; n > 0 && j.Overlap != Allow || n >= MaxRunning {
+	if n := j.status.Running; n > 0 && j.Overlap != Allow || n >= maxRunning {
 		if j.Overlap == Queue && j.queued.IsZero() {
 			j.queued = due
 			return

@@ -60,9 +60,9 @@ const (
 
 // Defaults of the options.
 const (
-	DefaultIdleAfter = 10 * time.Minute
-	DefaultMaxActive = 4 << 20
-	DefaultMailbox   = 1 << 16
+	defaultIdleAfter = 10 * time.Minute
+	defaultMaxActive = 4 << 20
+	defaultMailbox   = 1 << 16
 )
 
 // looks is the number of checks of all grains in the time after which they rest.
@@ -88,16 +88,16 @@ func Serve(kinds ...Served) Option {
 // of the grains.
 func Store(s store.Store) Option { return func(g *Grains) { g.store = s } }
 
-// IdleAfter is the time without use after which a grain rests, and up to a quarter longer. Default: DefaultIdleAfter.
+// IdleAfter is the time without use after which a grain rests, and up to a quarter longer. Default: 10 min.
 func IdleAfter(d time.Duration) Option {
 	return func(g *Grains) { g.idleAfter = max(d, looks*time.Millisecond) }
 }
 
-// MaxActive bounds the activations of this node; one more is refused with ErrTooManyGrains. Default: DefaultMaxActive.
+// MaxActive bounds the activations of this node; one more is refused with ErrTooManyGrains. Default: 4,194,304.
 func MaxActive(n int) Option { return func(g *Grains) { g.maxActive = max(n, 1) } }
 
 // Mailbox bounds the calls and messages that wait for one grain; one more is refused with actor.ErrMailboxFull.
-// Default: DefaultMailbox.
+// Default: 65,536.
 func Mailbox(n int) Option { return func(g *Grains) { g.mailbox = min(max(n, 1), coreMailbox/2) } }
 
 // Among lets a grain be active only while at least n nodes that serve its kind are reached, this one counted. Default:
@@ -112,7 +112,7 @@ func NativeState() Option { return func(g *Grains) { g.form = formNative } }
 // New makes the grains of a system, one Grains for each. Wrong options show at the start.
 func New(system *actor.System, options ...Option) *Grains {
 	g := &Grains{
-		system: system, form: formJSON, idleAfter: DefaultIdleAfter, maxActive: DefaultMaxActive, mailbox: DefaultMailbox, among: 1,
+		system: system, form: formJSON, idleAfter: defaultIdleAfter, maxActive: defaultMaxActive, mailbox: defaultMailbox, among: 1,
 		kinds: map[string]*kind{}, empty: make(chan struct{}), reported: make(chan struct{}),
 	}
 	for _, option := range options {

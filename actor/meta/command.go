@@ -29,7 +29,7 @@ type Command struct {
 	// MaxLine bounds an Output, in bytes: a longer line comes in pieces. 64 KiB where it is 0.
 	MaxLine int
 	// Window bounds the messages that wait for the receiver before nothing more is read; the command then waits as soon as its
-	// pipe is full. DefaultWindow where it is 0.
+	// pipe is full. 256 where it is 0.
 	Window int
 	// Grace is the time that the command may go on after it was asked to end (SIGTERM, on Unix), when its process ends. 0: it is
 	// killed at once.
@@ -77,7 +77,7 @@ func (c Command) Start(from actor.Sender, options ...actor.SpawnOption) (actor.P
 		c.MaxLine = defaultMaxLine
 	}
 	if c.Window == 0 {
-		c.Window = DefaultWindow
+		c.Window = defaultWindow
 	}
 	r, err := c.run()
 	if err != nil {

@@ -115,8 +115,8 @@ func (d *device[In]) Down(_ *actor.Process, down actor.Down) error {
 
 func (d *device[In]) Over(_ *actor.Process, o over) error { return o.reason }
 
-// DefaultWindow bounds the messages that may wait for a process before a meta process stops reading for it.
-const DefaultWindow = 256
+// defaultWindow bounds the messages that may wait for a process before a meta process stops reading for it.
+const defaultWindow = 256
 
 // Deliver sends a message to a process as soon as fewer than window messages wait for it, and so keeps the reader from
 // reading more than is handled. It looks again every millisecond, until ctx ends. What waits on other nodes it does not know.

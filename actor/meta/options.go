@@ -26,16 +26,16 @@ type netOptions struct {
 
 // The defaults of the options.
 const (
-	DefaultConnections  = 10_000
-	DefaultReadSize     = 16 << 10
-	DefaultWriteTimeout = 30 * time.Second
+	defaultConnections  = 10_000
+	defaultReadSize     = 16 << 10
+	defaultWriteTimeout = 30 * time.Second
 	handshakeTimeout    = 10 * time.Second
 	dialTimeout         = 30 * time.Second
 	maxPacket           = 64 << 10 // of UDP
 )
 
 func netOptionsOf(options []NetOption) netOptions {
-	o := netOptions{connections: DefaultConnections, window: DefaultWindow, readSize: DefaultReadSize, write: DefaultWriteTimeout}
+	o := netOptions{connections: defaultConnections, window: defaultWindow, readSize: defaultReadSize, write: defaultWriteTimeout}
 	for _, option := range options {
 		option(&o)
 	}
@@ -56,19 +56,19 @@ func TLS(config *tls.Config) NetOption { return func(o *netOptions) { o.tls = co
 // Exposed lets other machines connect without TLS.
 func Exposed() NetOption { return func(o *netOptions) { o.exposed = true } }
 
-// Connections bounds how many connections a listener has at once; one more waits to be accepted. Default: DefaultConnections.
+// Connections bounds how many connections a listener has at once; one more waits to be accepted. Default: 10,000.
 func Connections(n int) NetOption { return func(o *netOptions) { o.connections = n } }
 
-// Window bounds the messages that wait for a process before reading for it stops. Default: DefaultWindow.
+// Window bounds the messages that wait for a process before reading for it stops. Default: 256.
 func Window(messages int) NetOption { return func(o *netOptions) { o.window = messages } }
 
-// ReadSize bounds the bytes of a Data. Default: DefaultReadSize.
+// ReadSize bounds the bytes of a Data. Default: 16 KiB.
 func ReadSize(bytes int) NetOption { return func(o *netOptions) { o.readSize = bytes } }
 
 // IdleTimeout ends connections over which nothing came for so long. By default they may be idle for ever.
 func IdleTimeout(d time.Duration) NetOption { return func(o *netOptions) { o.idle = d } }
 
-// WriteTimeout bounds how long a Write waits for a peer that does not read. Default: DefaultWriteTimeout.
+// WriteTimeout bounds how long a Write waits for a peer that does not read. Default: 30 s.
 func WriteTimeout(d time.Duration) NetOption { return func(o *netOptions) { o.write = d } }
 
 // listenAddr is the address to listen on. An address that other machines reach needs TLS with certificates, or Exposed.

@@ -34,14 +34,14 @@ type WebOption func(*webHandler)
 
 // The defaults of Handler.
 const (
-	DefaultMaxBody  = 1 << 20
-	DefaultRequests = 1000
+	defaultMaxBody  = 1 << 20
+	defaultRequests = 1000
 )
 
-// MaxBody bounds the body of a request, in bytes: a longer one is answered with 413. Default: DefaultMaxBody.
+// MaxBody bounds the body of a request, in bytes: a longer one is answered with 413. Default: 1 MiB.
 func MaxBody(bytes int64) WebOption { return func(h *webHandler) { h.maxBody = bytes } }
 
-// Requests bounds how many requests wait for an answer at once: one more is answered with 503. Default: DefaultRequests.
+// Requests bounds how many requests wait for an answer at once: one more is answered with 503. Default: 1000.
 func Requests(n int) WebOption { return func(h *webHandler) { h.slots = make(chan struct{}, n) } }
 
 // Handler makes each web request a call to a process, or to a pool of them, with a Request, which it answers with a Response:
@@ -52,7 +52,7 @@ func Requests(n int) WebOption { return func(h *webHandler) { h.slots = make(cha
 // actor.CallTimeout where it has no deadline. An error is answered with the HTTP status of its code, see sabir.Code, and its
 // name and message in JSON; for one that is not a *sabir.Error only "internal error" is sent.
 func Handler[A actor.Address](s *actor.System, to A, options ...WebOption) http.Handler {
-	h := &webHandler{maxBody: DefaultMaxBody, slots: make(chan struct{}, DefaultRequests)}
+	h := &webHandler{maxBody: defaultMaxBody, slots: make(chan struct{}, defaultRequests)}
 	for _, option := range options {
 		option(h)
 	}

@@ -32,10 +32,10 @@ type config struct {
 	options  []actor.SpawnOption
 }
 
-// MaxSize bounds how many workers a pool has.
-const MaxSize = 10_000
+// maxSize bounds how many workers a pool has.
+const maxSize = 10_000
 
-// Size sets the number of workers, 1 to MaxSize. Default: GOMAXPROCS.
+// Size sets the number of workers, 1 to 10,000. Default: GOMAXPROCS.
 func Size(n int) Option { return func(c *config) { c.size = n } }
 
 // Pick sets which worker gets a message. Default: RoundRobin.
@@ -47,15 +47,15 @@ func Pick(by Picking) Option { return func(c *config) { c.pick = by } }
 func Key(key func(message any) string) Option { return func(c *config) { c.key = key } }
 
 // Restarts bounds the ends of workers that the pool permits within a time.
-// Default: DefaultRestarts for each worker within DefaultWithin.
+// Default: 3 for each worker within 5 s.
 func Restarts(n int, within time.Duration) Option {
 	return func(c *config) { c.restarts, c.within = n, within }
 }
 
 // The restarts that a pool permits by default.
 const (
-	DefaultRestarts = 3
-	DefaultWithin   = 5 * time.Second
+	defaultRestarts = 3
+	defaultWithin   = 5 * time.Second
 )
 
 // With gives the pool's own process options, such as actor.Named.
@@ -87,7 +87,7 @@ func Start(from actor.Sender, worker actor.Spec, options ...Option) (actor.PID, 
 
 // Spec is a pool to be started by another process, such as a supervisor.
 func Spec(worker actor.Spec, options ...Option) actor.Spec {
-	c := config{worker: worker, size: defaultSize(), within: DefaultWithin}
+	c := config{worker: worker, size: defaultSize(), within: defaultWithin}
 	for _, option := range options {
 		option(&c)
 	}
@@ -96,8 +96,8 @@ func Spec(worker actor.Spec, options ...Option) actor.Spec {
 
 func (c *config) check() error {
 	switch {
-	case c.size < 1 || c.size > MaxSize:
-		return fmt.Errorf("pool: Size(%d): a pool has 1 to %d workers", c.size, MaxSize)
+	case c.size < 1 || c.size > maxSize:
+		return fmt.Errorf("pool: Size(%d): a pool has 1 to %d workers", c.size, maxSize)
 	case c.pick > LeastWaiting:
 		return fmt.Errorf("pool: Pick(%d): there is no such way", c.pick)
 	case c.restarts < 0 || c.within <= 0:

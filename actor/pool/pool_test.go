@@ -340,7 +340,7 @@ func TestWhatAPoolRefuses(t *testing.T) {
 	s := newSystem(t)
 	for name, options := range map[string][]pool.Option{
 		"no workers":          {pool.Size(0)},
-		"too many workers":    {pool.Size(pool.MaxSize + 1)},
+		"too many workers":    {pool.Size(10_000 + 1)},
 		"an unknown pick":     {pool.Pick(9)},
 		"restarts in no time": {pool.Restarts(1, 0)},
 	} {

@@ -140,7 +140,7 @@ func (l *pool) bears(now time.Time) bool {
 	l.ended = append(l.ended, now)
 	limit := l.restarts
 	if limit == 0 {
-		limit = DefaultRestarts * l.size
+		limit = defaultRestarts * l.size
 	}
 	return len(l.ended) <= limit
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/supervise"
@@ -155,7 +156,7 @@ func TestStartChildWaitsForTheRestartOfTheOthers(t *testing.T) {
 	w.expect("start a", "start b")
 	w.crash(pid, "a", errCrash)
 	w.expect("end a")
-	w.clock.armed(t, supervise.DefaultShutdown)
+	w.clock.armed(t, 5*time.Second)
 	started := make(chan error)
 	go func() {
 		_, err := supervise.StartChild(context.Background(), w.system, pid, w.worker("c"))
@@ -175,7 +176,7 @@ func TestEndingSupervisorStartsNothing(t *testing.T) {
 	pid := w.start(supervise.Spec(supervise.Config{}, w.worker("a"), b))
 	w.expect("start a", "start b")
 	actor.Stop(w.system, pid, nil)
-	w.clock.armed(t, supervise.DefaultShutdown)
+	w.clock.armed(t, 5*time.Second)
 	if _, err := supervise.StartChild(t.Context(), w.system, pid, w.worker("c")); !errors.Is(err, supervise.ErrSupervisorEnding) {
 		t.Error(err)
 	}

@@ -45,11 +45,11 @@ type Description struct {
 	Strategy Strategy `json:"strategy"`
 	Dynamic  bool     `json:"dynamic,omitempty"` // see Dynamic
 	Children []Info   `json:"children"`
-	Unlisted int      `json:"unlisted,omitempty"` // children that are not in Children, see MaxListed
+	Unlisted int      `json:"unlisted,omitempty"` // children that are not in Children, as it lists up to 1000
 }
 
-// MaxListed bounds the children in a Description. Only dynamic supervisors usually have more.
-const MaxListed = 1000
+// maxListed bounds the children in a Description. Only dynamic supervisors usually have more.
+const maxListed = 1000
 
 // Describe asks a supervisor about its children: in the order of their start, those of a dynamic supervisor in none. Errors
 // are those of actor.Call; ErrNotHandled is from a process that is no supervisor.
@@ -67,7 +67,7 @@ type describe struct{}
 
 func (s *supervisor) describe(*actor.Process, describe) (Description, error) {
 	d := Description{Name: s.config.Name, Strategy: s.config.Strategy}
-	listed := s.children[:min(len(s.children), MaxListed)]
+	listed := s.children[:min(len(s.children), maxListed)]
 	d.Unlisted = len(s.children) - len(listed)
 	d.Children = make([]Info, len(listed))
 	for i, c := range listed {

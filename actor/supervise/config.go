@@ -15,9 +15,9 @@ type Config struct {
 	// Strategy sets the children that are restarted together. Default: OneForOne. Dynamic supervisors are always OneForOne.
 	Strategy Strategy
 	// Intensity is the number of restarts permitted within Period: one more, and the supervisor ends all its children and then
-	// itself, with ErrRestartIntensity. An attempt to restart that fails counts too. 0 is DefaultIntensity, NoRestarts none.
+	// itself, with ErrRestartIntensity. An attempt to restart that fails counts too. 0 is 1, NoRestarts none.
 	Intensity int
-	// Period is DefaultPeriod where it is 0.
+	// Period is 5 s where it is 0.
 	Period time.Duration
 	// AutoShutdown sets whether the supervisor ends, with actor.ErrShutdown, when significant children have ended.
 	AutoShutdown AutoShutdown
@@ -28,8 +28,8 @@ type Config struct {
 
 // The defaults of Config, as in OTP.
 const (
-	DefaultIntensity = 1
-	DefaultPeriod    = 5 * time.Second
+	defaultIntensity = 1
+	defaultPeriod    = 5 * time.Second
 )
 
 // NoRestarts is the Intensity of a supervisor which ends with the first failure.
@@ -78,7 +78,7 @@ type Child struct {
 	// Restart sets whether it is restarted. Default: Permanent.
 	Restart Restart
 	// Shutdown bounds the time that it may take to end when the supervisor sends it actor.ErrShutdown, before it is killed.
-	// Brutal kills it at once, Infinity waits. 0 is DefaultShutdown, and Infinity for supervisors.
+	// Brutal kills it at once, Infinity waits. 0 is 5 s, and Infinity for supervisors.
 	Shutdown time.Duration
 	// Significant makes it count for Config.AutoShutdown. It cannot be Permanent then.
 	Significant bool
@@ -88,12 +88,12 @@ type Child struct {
 const (
 	Brutal          time.Duration = -1
 	Infinity        time.Duration = math.MaxInt64
-	DefaultShutdown               = 5 * time.Second
+	defaultShutdown               = 5 * time.Second
 )
 
-// KillTimeout is the time that a supervisor waits for the end of a child that it has killed: longer only if a callback of the
+// killTimeout is the time that a supervisor waits for the end of a child that it has killed: longer only if a callback of the
 // child does not return, which nothing can end. The supervisor then logs that and goes on as if it had ended.
-const KillTimeout = 5 * time.Second
+const killTimeout = 5 * time.Second
 
 // Restart determines whether a child that has ended is restarted.
 type Restart uint8
@@ -136,12 +136,12 @@ func read[T fmt.Stringer](into *T, text []byte, values ...T) error {
 func (c Config) complete() (Config, error) {
 	switch {
 	case c.Intensity == 0:
-		c.Intensity = DefaultIntensity
+		c.Intensity = defaultIntensity
 	case c.Intensity < 0:
 		c.Intensity = 0
 	}
 	if c.Period == 0 {
-		c.Period = DefaultPeriod
+		c.Period = defaultPeriod
 	}
 	if c.Period < 0 || c.Strategy > RestForOne || c.AutoShutdown > AllSignificant {
 		return c, problem(ErrSupervisorConfig, "period %s, strategy %d, auto shutdown %d", c.Period, c.Strategy, c.AutoShutdown)
@@ -162,7 +162,7 @@ func (c Child) complete(of Config) (Child, error) {
 		return c, problem(ErrSupervisorConfig, "child %q is significant, but the supervisor never shuts down by itself", c.ID)
 	}
 	if c.Shutdown == 0 {
-		c.Shutdown = DefaultShutdown
+		c.Shutdown = defaultShutdown
 		if supervises(c.Start.Behavior()) {
 			c.Shutdown = Infinity
 		}

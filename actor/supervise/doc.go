@@ -19,6 +19,6 @@
 //
 // What differs from OTP: a supervisor that gives up ends with [ErrRestartIntensity], which a supervisor above treats as a failure
 // (there it is "shutdown", which is none for a transient child). It obeys [actor.Stop] by any process, not only by its parent.
-// One whose child does not end within [KillTimeout] of being killed, since a callback of it does not return, goes on
+// One whose child does not end within 5 s of being killed, since a callback of it does not return, goes on
 // without it. In OneForOne the children that are not concerned are attended to while another shuts down.
 package supervise

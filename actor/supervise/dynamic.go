@@ -147,7 +147,7 @@ func (s *dynamic[A]) shut(p *actor.Process, pid actor.PID, c *shutting) {
 	switch s.each.Shutdown {
 	case Brutal:
 		actor.Kill(p, pid)
-		c.timer = actor.SendAfter(p, p.PID(), KillTimeout, tooLate{pid, true})
+		c.timer = actor.SendAfter(p, p.PID(), killTimeout, tooLate{pid, true})
 		return
 	case Infinity:
 	default:
@@ -250,7 +250,7 @@ func (s *dynamic[A]) end(p *actor.Process, reason error) {
 	}
 	switch s.each.Shutdown {
 	case Brutal:
-		actor.SendAfter(p, p.PID(), KillTimeout, tooLate{killed: true})
+		actor.SendAfter(p, p.PID(), killTimeout, tooLate{killed: true})
 	case Infinity:
 	default:
 		actor.SendAfter(p, p.PID(), s.each.Shutdown, tooLate{})
@@ -285,7 +285,7 @@ func (s *dynamic[A]) tooLate(p *actor.Process, m tooLate) error {
 		actor.Kill(p, pid)
 	}
 	if !m.killed {
-		stop := actor.SendAfter(p, p.PID(), KillTimeout, tooLate{m.pid, true})
+		stop := actor.SendAfter(p, p.PID(), killTimeout, tooLate{m.pid, true})
 		if c := s.shutting[m.pid]; c != nil {
 			c.timer = stop
 		}
@@ -306,7 +306,7 @@ func (s *dynamic[A]) exit(p *actor.Process, e actor.Exit) error {
 func (s *dynamic[A]) describe(*actor.Process, describe) (Description, error) {
 	d := Description{Name: s.config.Name, Dynamic: true, Children: []Info{}}
 	for pid, c := range s.children {
-		if len(d.Children) == MaxListed {
+		if len(d.Children) == maxListed {
 			break
 		}
 		state := Running

@@ -28,7 +28,7 @@ func TestASleepingChildTakesAtMost400Bytes(t *testing.T) {
 	if each > limit {
 		t.Errorf("a child takes %d bytes, more than %d", each, limit)
 	}
-	if list := w.children(pid); len(list) != supervise.MaxListed {
+	if list := w.children(pid); len(list) != 1000 {
 		t.Errorf("%d children are listed", len(list))
 	}
 }

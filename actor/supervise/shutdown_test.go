@@ -51,7 +51,7 @@ func TestAChildEndsOnlyWhenTheOneAfterItHasEnded(t *testing.T) {
 	pid := w.start(supervise.Spec(supervise.Config{}, w.worker("a"), b))
 	w.expect("start a", "start b")
 	actor.Stop(w.system, pid, nil)
-	w.clock.armed(t, supervise.DefaultShutdown)
+	w.clock.armed(t, 5*time.Second)
 	w.nothingElse(pid)
 	close(hold)
 	w.expect("shut b", "shut a")
@@ -67,7 +67,7 @@ func TestChildThatDoesNotEndInTimeIsKilled(t *testing.T) {
 	actor.Stop(w.system, pid, nil)
 	w.clock.armed(t, 3*time.Second)
 	w.clock.pass(3 * time.Second)
-	w.clock.armed(t, supervise.KillTimeout) // it was killed
+	w.clock.armed(t, 5*time.Second) // it was killed
 	close(hold)
 	if reason := ended(); !errors.Is(reason, actor.ErrKilled) {
 		t.Error(reason)
@@ -120,10 +120,10 @@ func TestChildWhoseCallbackDoesNotReturnAfterKillIsAbandoned(t *testing.T) {
 	w.expect("start a", "start b", "block b")
 	ended := w.watch(pid)
 	actor.Stop(w.system, pid, nil)
-	w.clock.armed(t, supervise.DefaultShutdown)
-	w.clock.pass(supervise.DefaultShutdown)
-	w.clock.armed(t, supervise.KillTimeout)
-	w.clock.pass(supervise.KillTimeout)
+	w.clock.armed(t, 5*time.Second)
+	w.clock.pass(5 * time.Second)
+	w.clock.armed(t, 5*time.Second)
+	w.clock.pass(5 * time.Second)
 	w.expect("shut a")
 	if reason := ended(); !errors.Is(reason, actor.ErrShutdown) {
 		t.Error(reason)
@@ -187,7 +187,7 @@ func TestSupervisorWorksWhileAChildTakesItsTimeToEnd(t *testing.T) {
 	w.expect("start a", "start b")
 	done := make(chan error)
 	go func() { done <- supervise.TerminateChild(context.Background(), w.system, pid, "b") }()
-	w.clock.armed(t, supervise.DefaultShutdown)
+	w.clock.armed(t, 5*time.Second)
 	w.crash(pid, "a", errCrash)
 	w.expect("end a", "start a")
 	if got := w.states(pid); got != "a running 1, b ending 0, " {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/supervise"
@@ -116,7 +117,7 @@ func TestRestForOneGoesBackFurtherWhenAnEarlierChildEndsMeanwhile(t *testing.T) 
 	w.expect("start a", "start b", "start c", "start d")
 	w.crash(pid, "c", errCrash)
 	w.expect("end c")
-	w.clock.armed(t, supervise.DefaultShutdown) // d received an exit
+	w.clock.armed(t, 5*time.Second) // d received an exit
 	w.crash(pid, "a", errCrash)
 	w.expect("end a")
 	w.children(pid)

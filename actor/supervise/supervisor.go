@@ -332,7 +332,7 @@ func (s *supervisor) shut(p *actor.Process, c *child) {
 
 func (s *supervisor) kill(p *actor.Process, c *child) {
 	actor.Kill(p, c.pid)
-	c.timer = actor.SendAfter(p, p.PID(), KillTimeout, tooLate{c.pid, true})
+	c.timer = actor.SendAfter(p, p.PID(), killTimeout, tooLate{c.pid, true})
 }
 
 // tooLate reports that a child has not ended in time.

@@ -16,7 +16,7 @@ type Node struct {
 	Strategy Strategy `json:"strategy"`           // of a supervisor
 	Dynamic  bool     `json:"dynamic,omitempty"`  // of a supervisor
 	Children []Node   `json:"children,omitempty"` // of a supervisor
-	Unlisted int      `json:"unlisted,omitempty"` // children that are not in Children, see MaxListed
+	Unlisted int      `json:"unlisted,omitempty"` // children that are not in Children, see maxListed
 	Problem  string   `json:"problem,omitempty"`  // why it is not known what is below a supervisor
 }
 

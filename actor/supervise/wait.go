@@ -80,7 +80,7 @@ func endAll(p *actor.Process, children []*child) {
 			}
 		}
 		actor.Kill(p, c.pid)
-		if !ended(c, KillTimeout) {
+		if !ended(c, killTimeout) {
 			logLost(p, c.ID, c.pid)
 		}
 	}

@@ -15,7 +15,7 @@
 // # Hostile input
 //
 // encoding/gob is documented as not designed to be hardened against adversarial inputs. This package adds bounds: a
-// message holds at most [MaxBytes], at most [MaxTypes] descriptions, and each part must be as long as its length field.
+// message holds at most 64 MiB, at most 256 descriptions, and each part must be as long as its length field.
 // Decoding into a small type may still take some kilobytes and tens of microseconds for each described type. Do not offer gob
 // to peers that are not trusted.
 package gob

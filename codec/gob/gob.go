@@ -17,8 +17,8 @@ import (
 // Name is the name of this codec in URLs, flags and handshakes.
 const Name = "gob"
 
-// MaxDepth is the depth to which a value of a recursive type, or one with interfaces in it, may nest when it is encoded.
-const MaxDepth = 128
+// maxDepth is the depth to which a value of a recursive type, or one with interfaces in it, may nest when it is encoded.
+const maxDepth = 128
 
 // minRoom is the least capacity in bytes that Append offers the library.
 const minRoom = 512
@@ -47,7 +47,7 @@ var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 func (plain) Append(dst []byte, v any) ([]byte, error) {
 	value := reflect.ValueOf(v)
 	// The library describes some types otherwise when it is given a pointer to one. A pointer may point to itself.
-	for levels := 0; value.Kind() == reflect.Pointer && !value.IsNil() && levels < MaxDepth; levels++ {
+	for levels := 0; value.Kind() == reflect.Pointer && !value.IsNil() && levels < maxDepth; levels++ {
 		value = value.Elem()
 	}
 	if !value.IsValid() || value.Kind() == reflect.Pointer {
@@ -57,8 +57,8 @@ func (plain) Append(dst []byte, v any) ([]byte, error) {
 	if traits.refused != "" {
 		return dst, fault(traits.refused)
 	}
-	if traits.deep && deeper(value, MaxDepth) {
-		return dst, fault(fmt.Sprintf("nested deeper than %d levels, or a value that contains itself", MaxDepth))
+	if traits.deep && deeper(value, maxDepth) {
+		return dst, fault(fmt.Sprintf("nested deeper than %d levels, or a value that contains itself", maxDepth))
 	}
 	out := slices.Grow(dst, minRoom)
 	// The library is handed only the capacity behind out, so that it does not move what is before it.

@@ -8,23 +8,23 @@ import (
 )
 
 const (
-	// MaxBytes is the longest message that Decode takes, in bytes.
-	MaxBytes = 64 << 20
+	// maxBytes is the longest message that Decode takes, in bytes.
+	maxBytes = 64 << 20
 
-	// MaxDeepBytes is the longest message that Decode takes into a recursive type or one with interfaces in it, in bytes.
+	// maxDeepBytes is the longest message that Decode takes into a recursive type or one with interfaces in it, in bytes.
 	// The library does not bound how deep such values nest, other than by what fits on its stack, so their length does.
-	MaxDeepBytes = 1 << 20
+	maxDeepBytes = 1 << 20
 
-	// MaxTypes is the number of types that a message may describe.
-	MaxTypes = 256
+	// maxTypes is the number of types that a message may describe.
+	maxTypes = 256
 )
 
 // inspect looks at the parts of a message before the library does. Each is an unsigned length, then a signed type number, which is
 // below 0 for the description of a type, then the rest. The last part is the value.
 func inspect(data []byte, deep bool) error {
-	limit := MaxBytes
+	limit := maxBytes
 	if deep {
-		limit = MaxDeepBytes
+		limit = maxDeepBytes
 	}
 	if len(data) > limit {
 		return fault(fmt.Sprintf("%d bytes, at most %d are taken for this type", len(data), limit))
@@ -42,8 +42,8 @@ func inspect(data []byte, deep bool) error {
 		if id&1 == 1 { // the lowest bit is the sign
 			types++
 		}
-		if types > MaxTypes {
-			return &codec.Error{Codec: Name, Offset: int64(at), Message: fmt.Sprintf("more than %d types are described", MaxTypes)}
+		if types > maxTypes {
+			return &codec.Error{Codec: Name, Offset: int64(at), Message: fmt.Sprintf("more than %d types are described", maxTypes)}
 		}
 		at = begin + int(size)
 	}

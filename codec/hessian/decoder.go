@@ -169,7 +169,7 @@ func (d *Decoder) promise(n int) bool {
 
 // enter counts one more level and reports whether it is allowed.
 func (d *Decoder) enter() bool {
-	if d.depth == MaxDepth {
+	if d.depth == maxDepth {
 		return d.fail(tooDeep)
 	}
 	d.depth++

@@ -64,7 +64,7 @@
 //
 // # Limits
 //
-// Lists, maps and objects nest up to [MaxDepth] deep, in both directions. A count is checked against the bytes that are
+// Lists, maps and objects nest up to 128 deep, in both directions. A count is checked against the bytes that are
 // left before memory is taken for it. Strings must be valid UTF-8 to be written. On the wire a character beyond the basic
 // plane is two surrogates of three bytes each, as in Java; UTF-8's four bytes are read as well, and a lone surrogate is
 // read as U+FFFD. A date beyond the range of Java's milliseconds is an error, and what is below a millisecond is cut off.

@@ -118,7 +118,7 @@ func (e *Encoder) fail(dst []byte, message string) []byte {
 
 // enter counts one more level and reports whether it is allowed. leave must follow where it is.
 func (e *Encoder) enter() bool {
-	if e.depth == MaxDepth {
+	if e.depth == maxDepth {
 		e.fail(nil, tooDeep)
 		return false
 	}
@@ -128,7 +128,7 @@ func (e *Encoder) enter() bool {
 
 // flat checks that a value without parts in Go that has some on the wire may follow: so many levels.
 func (e *Encoder) flat(levels int) {
-	if e.depth+levels > MaxDepth {
+	if e.depth+levels > maxDepth {
 		e.fail(nil, tooDeep)
 	}
 }

@@ -136,7 +136,7 @@ func (d *Decoder) exception(p *plan, at unsafe.Pointer, tag byte) bool {
 		}
 	}
 	if !x.endCauses() {
-		return d.fail(fmt.Sprintf("an exception with more than %d causes behind each other", MaxDepth))
+		return d.fail(fmt.Sprintf("an exception with more than %d causes behind each other", maxDepth))
 	}
 	d.end(number)
 	return true
@@ -146,7 +146,7 @@ func (d *Decoder) exception(p *plan, at unsafe.Pointer, tag byte) bool {
 // false where there are more causes than an honest peer has.
 func (x *Exception) endCauses() bool {
 	last := x
-	for range MaxDepth {
+	for range maxDepth {
 		if last.Cause == nil {
 			return true
 		}

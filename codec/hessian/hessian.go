@@ -12,8 +12,8 @@ import (
 // Name is the name of this codec in URLs, flags and handshakes.
 const Name = "hessian"
 
-// MaxDepth is the depth to which lists, maps and objects may nest in one value.
-const MaxDepth = 128
+// maxDepth is the depth to which lists, maps and objects may nest in one value.
+const maxDepth = 128
 
 // Codec is the Hessian codec as it is registered, for sabir.Codecs: see [codec.Codec].
 var Codec = codec.Contained(plain{})

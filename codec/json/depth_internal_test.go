@@ -68,7 +68,7 @@ func BenchmarkDepthCheck(b *testing.B) {
 			data := []byte(bb.text)
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
-				deepSink = tooDeep(data, DefaultMaxDepth)
+				deepSink = tooDeep(data, defaultMaxDepth)
 			}
 		})
 	}

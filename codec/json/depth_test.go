@@ -41,10 +41,10 @@ func TestNestingIsBoundedForEveryTarget(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if err := json.Decode([]byte(tt.text(json.DefaultMaxDepth)), tt.target()); err != nil {
+			if err := json.Decode([]byte(tt.text(128)), tt.target()); err != nil {
 				t.Errorf("at the limit: %v", err)
 			}
-			for _, levels := range []int{json.DefaultMaxDepth + 1, 9_000, 1_000_000} {
+			for _, levels := range []int{128 + 1, 9_000, 1_000_000} {
 				err := json.Decode([]byte(tt.text(levels)), tt.target())
 				if err == nil || !strings.Contains(err.Error(), "nested deeper than the limit of 128 levels") {
 					t.Errorf("%d levels: %v", levels, err)
@@ -85,7 +85,7 @@ func TestBracketsInStringsAreNotNesting(t *testing.T) {
 // A quote that an escape only seems to close must not hide nesting behind it.
 func TestNestingAfterStringsIsStillCounted(t *testing.T) {
 	for _, first := range []string{`"\\"`, `"\\\""`, `"\u005b\""`, `"]]]]"`} {
-		text := "[" + first + "," + nested("[", "", "]", json.DefaultMaxDepth) + "]"
+		text := "[" + first + "," + nested("[", "", "]", 128) + "]"
 		if err := json.Decode([]byte(text), new(any)); err == nil || !strings.Contains(err.Error(), "nested deeper") {
 			t.Errorf("after %s: %v", first, err)
 		}
@@ -136,11 +136,11 @@ func TestAppendRefusesWhatDecodeWouldFindTooDeep(t *testing.T) {
 		return n
 	}
 	// The list in the innermost node is one level more.
-	if _, err := json.Append(nil, chain(json.DefaultMaxDepth-1)); err != nil {
+	if _, err := json.Append(nil, chain(128-1)); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
 	dst := []byte("abc")
-	got, err := json.Append(dst, chain(json.DefaultMaxDepth+1))
+	got, err := json.Append(dst, chain(128+1))
 	if err == nil || err.Error() != "json: nested deeper than the limit of 128 levels" {
 		t.Errorf("over the limit: %v", err)
 	}

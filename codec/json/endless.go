@@ -64,7 +64,7 @@ func (c *jsonCodec) beyond(v reflect.Value, left int) *codec.Error {
 
 // inside puts a step before the place of err. The steps that are deeper than any text may be are left out.
 func inside(err *codec.Error, step string, left int) *codec.Error {
-	if left < maxMaxDepth-DefaultMaxDepth {
+	if left < maxMaxDepth-defaultMaxDepth {
 		return err
 	}
 	return layout.Under(err, "/"+layout.Escape(step))

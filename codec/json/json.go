@@ -17,8 +17,8 @@ import (
 // Name is the name of this codec in URLs, flags and handshakes.
 const Name = "json"
 
-// DefaultMaxDepth is the depth to which objects and arrays may nest unless [MaxDepth] sets another.
-const DefaultMaxDepth = 128
+// defaultMaxDepth is the depth to which objects and arrays may nest unless [MaxDepth] sets another.
+const defaultMaxDepth = 128
 
 // maxMaxDepth is the depth limit of the library itself.
 const maxMaxDepth = 10_000
@@ -56,7 +56,7 @@ func MaxDepth(levels int) Option {
 func New(options ...Option) codec.Codec { return codec.Contained(newCodec(options...)) }
 
 func newCodec(options ...Option) *jsonCodec {
-	c := &jsonCodec{maxDepth: DefaultMaxDepth}
+	c := &jsonCodec{maxDepth: defaultMaxDepth}
 	for _, option := range options {
 		option(c)
 	}

@@ -31,7 +31,7 @@ const (
 // whole decodes a value that must fill the data.
 func (d *decoder) whole(p *plan, at unsafe.Pointer) error {
 	if p.flat {
-		d.run(p.ops, at, MaxDepth)
+		d.run(p.ops, at, maxDepth)
 	} else if err := d.contained(p, at); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (d *decoder) whole(p *plan, at unsafe.Pointer) error {
 // contained runs what may call methods of the value. Its error is their panic.
 func (d *decoder) contained(p *plan, at unsafe.Pointer) (err error) {
 	defer codec.Contain(Name, &err)
-	d.run(p.ops, at, MaxDepth)
+	d.run(p.ops, at, maxDepth)
 	return nil
 }
 

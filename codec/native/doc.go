@@ -44,7 +44,7 @@
 //
 // Decode ends with a value or an error. A length is checked against the bytes that are left and not promised to
 // another value, so memory is in proportion to the input times the size of the Go types. Nesting of pointers, slices,
-// arrays, maps and interfaces ends at [MaxDepth], in both directions, so a cyclic value is an error. Trailing bytes,
+// arrays, maps and interfaces ends at 128 levels, in both directions, so a cyclic value is an error. Trailing bytes,
 // duplicate map keys, numbers out of range, numbers in more bytes than needed and bools other than 0 and 1 are refused.
 // Strings are bytes: UTF-8 is not checked.
 //

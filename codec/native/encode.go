@@ -11,9 +11,9 @@ import (
 	"github.com/sabir-go/sabir/codec"
 )
 
-// MaxDepth is the depth to which pointers, slices, arrays, maps and interfaces may nest in one value. Structs do not count: the
+// maxDepth is the depth to which pointers, slices, arrays, maps and interfaces may nest in one value. Structs do not count: the
 // types bound their nesting.
-const MaxDepth = 128
+const maxDepth = 128
 
 const (
 	nilValue  = "a nil pointer has no value to encode"
@@ -27,7 +27,7 @@ func (p *plan) append(dst []byte, at unsafe.Pointer) ([]byte, error) {
 	if !p.flat {
 		return p.appendContained(dst, at)
 	}
-	out, err := appendOps(dst, p.ops, at, MaxDepth)
+	out, err := appendOps(dst, p.ops, at, maxDepth)
 	if err != nil {
 		return dst, err
 	}
@@ -38,7 +38,7 @@ func (p *plan) append(dst []byte, at unsafe.Pointer) ([]byte, error) {
 func (p *plan) appendContained(dst []byte, at unsafe.Pointer) (out []byte, err error) {
 	out = dst
 	defer codec.Contain(Name, &err)
-	longer, wrong := appendOps(dst, p.ops, at, MaxDepth)
+	longer, wrong := appendOps(dst, p.ops, at, maxDepth)
 	if wrong != nil {
 		return dst, wrong
 	}

@@ -41,7 +41,7 @@ const (
 //
 // data may come from anywhere, and s from [ParseSchema]. What [Type.Decode] refuses is refused here, except that no method of a
 // type checks its bytes. Refused are also what JSON cannot hold (complex numbers, NaN and the infinities, strings that are
-// not UTF-8, years beyond 9999, keys of other kinds, two keys with the same text), more than [MaxDepth] objects and arrays inside
+// not UTF-8, years beyond 9999, keys of other kinds, two keys with the same text), more than 128 objects and arrays inside
 // each other, and text of more than 256 KiB and 512 bytes for each byte of data.
 //
 // data must not overlap dst and is not kept. On error, a [*codec.Error], AppendJSON returns dst as it was given.
@@ -50,10 +50,10 @@ func (s *Schema) AppendJSON(dst, data []byte) ([]byte, error) {
 		return dst, fault(-1, "a nil schema cannot be read")
 	}
 	j := jsonWriter{
-		decoder: decoder{data: data, share: shareAll}, text: dst, start: len(dst), open: MaxDepth,
+		decoder: decoder{data: data, share: shareAll}, text: dst, start: len(dst), open: maxDepth,
 		limit: jsonFree + jsonPerByte*int64(len(data)),
 	}
-	if j.value(s, s.root, MaxDepth) && j.pos != len(data) {
+	if j.value(s, s.root, maxDepth) && j.pos != len(data) {
 		j.fail(fmt.Sprintf("%d bytes after the end of the value", len(data)-j.pos))
 	}
 	if j.fault != nil {

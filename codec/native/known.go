@@ -7,8 +7,8 @@ import (
 	"github.com/sabir-go/sabir/codec"
 )
 
-// MaxSchemas is the number of schemas that [AddSchema] keeps, and of translations made from them.
-const MaxSchemas = 1024
+// maxSchemas is the number of schemas that [AddSchema] keeps, and of translations made from them.
+const maxSchemas = 1024
 
 // foreign holds the schemas of writers that this program has received.
 var foreign = struct {
@@ -23,7 +23,7 @@ type translated struct {
 }
 
 // AddSchema makes the schema of a writer known, so that [Decode] and interface values accept its messages if they can be
-// translated. It returns an error where MaxSchemas others are known already. A schema stays known as long as the program
+// translated. It returns an error where 1024 others are known already. A schema stays known as long as the program
 // runs; call AddSchema only for peers that are trusted that far.
 func AddSchema(s *Schema) error {
 	if s == nil {
@@ -34,8 +34,8 @@ func AddSchema(s *Schema) error {
 	if _, ok := foreign.schemas[s.hash]; ok {
 		return nil
 	}
-	if len(foreign.schemas) >= MaxSchemas {
-		return fault(-1, fmt.Sprintf("%d schemas are known, no more are kept: %s was not added", MaxSchemas, s.hash))
+	if len(foreign.schemas) >= maxSchemas {
+		return fault(-1, fmt.Sprintf("%d schemas are known, no more are kept: %s was not added", maxSchemas, s.hash))
 	}
 	foreign.schemas[s.hash] = s
 	return nil
@@ -66,7 +66,7 @@ func translationFor(h Hash, p *plan) (*plan, *codec.Error) {
 	}
 	foreign.Lock()
 	defer foreign.Unlock()
-	if len(foreign.translations) < MaxSchemas {
+	if len(foreign.translations) < maxSchemas {
 		foreign.translations[key] = made
 	}
 	return made, nil

@@ -124,7 +124,7 @@ func TestKnownSchemasAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var err error
-	for i := 0; err == nil && i <= native.MaxSchemas; i++ {
+	for i := 0; err == nil && i <= 1024; i++ {
 		// An array of i bytes: one schema for each i.
 		s, parseErr := native.ParseSchema([]byte{1, 32, 1, 22, byte(i) | 0x80, byte(i>>7) | 0x80, 1, 6})
 		if parseErr != nil {

@@ -66,7 +66,7 @@ func (t *Type[T]) Append(dst []byte, v *T) ([]byte, error) {
 	if !p.flat {
 		return p.appendContained(dst, noescape(unsafe.Pointer(v)))
 	}
-	out, err := appendOps(dst, p.ops, noescape(unsafe.Pointer(v)), MaxDepth)
+	out, err := appendOps(dst, p.ops, noescape(unsafe.Pointer(v)), maxDepth)
 	if err != nil {
 		return dst, err
 	}

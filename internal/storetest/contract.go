@@ -189,7 +189,7 @@ func limits(s suite, t *testing.T) {
 		mustBe(t, err, store.ErrBadGrainName)
 		mustBe(t, st.Delete(t.Context(), bad.kind, bad.key, 1), store.ErrBadGrainName)
 	}
-	_, err := st.Save(t.Context(), "suite.limits", "k", make([]byte, store.DefaultMaxState+1), 0)
+	_, err := st.Save(t.Context(), "suite.limits", "k", make([]byte, 16<<20+1), 0)
 	mustBe(t, err, store.ErrStateTooLarge)
 	config := quiet()
 	config.MaxState = 10

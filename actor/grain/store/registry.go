@@ -15,14 +15,14 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// DefaultMaxState is the number of bytes that a state may have by default.
-const DefaultMaxState = 16 << 20
+// defaultMaxState is the number of bytes that a state may have by default.
+const defaultMaxState = 16 << 20
 
 // Config holds the settings besides the address. The zero Config is fit for use.
 type Config struct {
 	// Name is the node's, for the broker's listings.
 	Name string
-	// MaxState is the number of bytes that a state may have. Default: DefaultMaxState.
+	// MaxState is the number of bytes that a state may have. Default: 16 MiB.
 	MaxState int
 	// TLS is the configuration for brokers that encrypt; nil trusts the authorities of the system.
 	TLS *tls.Config
@@ -37,7 +37,7 @@ type Config struct {
 
 func (c Config) maxState() int {
 	if c.MaxState <= 0 {
-		return DefaultMaxState
+		return defaultMaxState
 	}
 	return c.MaxState
 }

@@ -142,7 +142,7 @@ func TestTheMarkerOfADeletedGrainStaysForADay(t *testing.T) {
 }
 
 func TestAStateIsAsLargeAsTheServerTakesIt(t *testing.T) {
-	state := bytes.Repeat([]byte("0123456789abcdef"), store.DefaultMaxState/16)
+	state := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
 	s := open(t, brokers.ForTest(t, brokers.NATS).URL())
 	_, err := s.Save(t.Context(), "k", "k", state, 0)
 	if !errors.Is(err, store.ErrStateTooLarge) || !strings.Contains(err.Error(), "max_payload") {

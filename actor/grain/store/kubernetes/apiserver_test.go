@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/actor/grain/store/kubernetes"
+	_ "github.com/sabir-go/sabir/actor/grain/store/kubernetes"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/storetest"
 )
@@ -70,7 +70,7 @@ func TestStoreOfAKubeAPIServer(t *testing.T) {
 	master.awaitReady()
 	master.grant()
 	address := fmt.Sprintf("kubernetes://127.0.0.1:%d/default?token=%s&ca=%s", port, token, filepath.Join(dir, "apiserver.crt"))
-	storetest.Run(t, storetest.Setup{Address: address, Largest: kubernetes.MaxState})
+	storetest.Run(t, storetest.Setup{Address: address, Largest: 128 << 10})
 	gone := master.gone()
 	if len(gone) == 0 {
 		t.Fatal("the suite has deleted nothing")

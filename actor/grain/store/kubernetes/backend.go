@@ -17,8 +17,8 @@ import (
 
 func init() { store.Register("kubernetes", driver{}) }
 
-// MaxState is the number of bytes that a state may have: Kubernetes allows 256 KiB for all annotations of an object.
-const MaxState = 128 << 10
+// maxState is the number of bytes that a state may have: Kubernetes allows 256 KiB for all annotations of an object.
+const maxState = 128 << 10
 
 const (
 	answerLimit = 5 * time.Second
@@ -109,8 +109,8 @@ func (b *backend) Read(ctx context.Context, kind, key string) (store.Slot, error
 }
 
 func (b *backend) Write(ctx context.Context, kind, key string, expect uint64, slot store.Slot) (uint64, error) {
-	if len(slot.State) > MaxState {
-		return 0, fmt.Errorf("%w: it has %d bytes; an object of Kubernetes takes %d", store.ErrStateTooLarge, len(slot.State), MaxState)
+	if len(slot.State) > maxState {
+		return 0, fmt.Errorf("%w: it has %d bytes; an object of Kubernetes takes %d", store.ErrStateTooLarge, len(slot.State), maxState)
 	}
 	o, written := b.object(kind, key, slot), object{}
 	var err error

@@ -26,5 +26,5 @@
 // 500 of those.
 //
 // Each write goes through the API server to all of etcd, so this is for leases, jobs of the clock and a handful of small states, not for grains that save
-// often. A state has at most [MaxState] bytes.
+// often. A state has at most 128 KiB.
 package kubernetes

@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
-	"github.com/sabir-go/sabir/actor/grain/store/kubernetes"
+	_ "github.com/sabir-go/sabir/actor/grain/store/kubernetes"
 	"github.com/sabir-go/sabir/internal/storetest"
 	"github.com/sabir-go/sabir/lease"
 )
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, storetest.Setup{Address: newStandIn(t).address(), Line: true, Largest: kubernetes.MaxState})
+	storetest.Run(t, storetest.Setup{Address: newStandIn(t).address(), Line: true, Largest: 128 << 10})
 }
 
 func open(t *testing.T, address string) store.Store {
@@ -144,11 +144,11 @@ func TestWhatTheAPIServerRefusesIsAnErrorThatSaysWhatToDo(t *testing.T) {
 
 func TestAStateThatIsTooLargeForAnObjectIsRefused(t *testing.T) {
 	s := open(t, newStandIn(t).address())
-	_, err := s.Save(t.Context(), "lease", "k", bytes.Repeat([]byte{0xff}, kubernetes.MaxState+1), 0)
+	_, err := s.Save(t.Context(), "lease", "k", bytes.Repeat([]byte{0xff}, 128<<10+1), 0)
 	if !errors.Is(err, store.ErrStateTooLarge) {
 		t.Fatalf("got %v", err)
 	}
-	save(t, s, "k", strings.Repeat("\xff", kubernetes.MaxState), 0)
+	save(t, s, "k", strings.Repeat("\xff", 128<<10), 0)
 }
 
 func TestAddressesOfKubernetes(t *testing.T) {

@@ -142,7 +142,7 @@ func TestASlotThatIsGoneStaysForADay(t *testing.T) {
 
 func TestAStateMayHaveSixteenMegabytes(t *testing.T) {
 	s := open(t, brokers.ForTest(t, brokers.Redis).URL())
-	state := bytes.Repeat([]byte("0123456789abcdef"), store.DefaultMaxState/16)
+	state := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
 	revision := save(t, s, "k", state, 0)
 	if entry, err := s.Load(t.Context(), "k", "k"); err != nil || entry.Revision != revision || !bytes.Equal(entry.State, state) {
 		t.Fatalf("got %d bytes of revision %d, %v", len(entry.State), entry.Revision, err)
