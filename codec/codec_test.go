@@ -17,9 +17,9 @@ import (
 
 func TestTheCodecThatAPackageExportsIsTheOneThatItRegisters(t *testing.T) {
 	for name, exported := range map[string]codec.Codec{
-		avro.Name: avro.Codec, cbor.Name: cbor.Codec, gob.Name: gob.Codec, hessian.Name: hessian.Codec, json.Name: json.Codec,
-		msgpack.Name: msgpack.Codec, native.Name: native.Codec, protobuf.Name: protobuf.Codec, thrift.Name: thrift.Codec,
-		thrift.CompactName: thrift.Compact,
+		"avro": avro.Codec, "cbor": cbor.Codec, "gob": gob.Codec, "hessian": hessian.Codec, json.Name: json.Codec,
+		"msgpack": msgpack.Codec, native.Name: native.Codec, "protobuf": protobuf.Codec, "thrift": thrift.Codec,
+		"thrift-compact": thrift.Compact,
 	} {
 		registered, ok := codec.Lookup(name)
 		if !ok || exported != registered || exported.Name() != name {

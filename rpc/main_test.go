@@ -161,8 +161,8 @@ func client(t *testing.T, http1 bool) *http.Client {
 type structs struct{}
 
 func (structs) Name() string                       { return "proto" }
-func (structs) Marshal(v any) ([]byte, error)      { return protobuf.Append(nil, v) }
-func (structs) Unmarshal(data []byte, v any) error { return protobuf.Decode(data, v) }
+func (structs) Marshal(v any) ([]byte, error)      { return protobuf.Codec.Append(nil, v) }
+func (structs) Unmarshal(data []byte, v any) error { return protobuf.Codec.Decode(data, v) }
 
 // dialect is a protocol over a version of HTTP.
 type dialect struct {

@@ -41,7 +41,7 @@ func postFrames(t *testing.T, connection *http.Client, url string, body io.Reade
 // framed is a message of gRPC with its envelope.
 func framed(t *testing.T, message any) []byte {
 	t.Helper()
-	out, err := protobuf.Append(make([]byte, 5), message)
+	out, err := protobuf.Codec.Append(make([]byte, 5), message)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestAnAnswerFromAKibibyteOnIsCompressedForThoseWhoReadGzip(t *testing.T) {
 			}
 		}
 		var repeated text
-		if err := protobuf.Decode(message, &repeated); err != nil || repeated.Text != strings.Repeat("x", test.size) {
+		if err := protobuf.Codec.Decode(message, &repeated); err != nil || repeated.Text != strings.Repeat("x", test.size) {
 			t.Errorf("%s: %d letters, %v", about, len(repeated.Text), err)
 		}
 	}

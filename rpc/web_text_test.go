@@ -18,7 +18,7 @@ import (
 // webFrame is a message as gRPC-Web frames it.
 func webFrame(t *testing.T, value any) []byte {
 	t.Helper()
-	message, err := protobuf.Append(nil, value)
+	message, err := protobuf.Codec.Append(nil, value)
 	if err != nil {
 		t.Fatal(err)
 	}

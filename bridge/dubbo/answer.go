@@ -200,9 +200,9 @@ func appendException(dst []byte, m *Mapping, inv *invocation, err error) []byte 
 		x = genericException(x)
 	}
 	before := appendKind(dst, replyException, inv.answersAttachments)
-	out, failed := hessian.Append(before, x)
+	out, failed := hessian.Codec.Append(before, x)
 	if failed != nil { // a field of an exception that the handler made
-		out, _ = hessian.Append(before, &hessian.Exception{Class: runtimeException, Message: "the exception " + x.Class + " cannot be written"})
+		out, _ = hessian.Codec.Append(before, &hessian.Exception{Class: runtimeException, Message: "the exception " + x.Class + " cannot be written"})
 	}
 	return out
 }

@@ -30,9 +30,9 @@ func FuzzFrames(f *testing.F) {
 		f.Add(data)
 		f.Add(append(data, data...))
 	}
-	generic, _ := hessian.Append(nil, "2.0.2")
+	generic, _ := hessian.Codec.Append(nil, "2.0.2")
 	for _, v := range []any{"com.lab.Benchmark", "1.0.0", genericMethod, genericDescriptor, "find", []string{"java.lang.String"}, []any{"x"}, map[string]any{"generic": "true"}} {
-		generic, _ = hessian.Append(generic, v)
+		generic, _ = hessian.Codec.Append(generic, v)
 	}
 	f.Add(setLength(append(appendHeader(nil, flagRequest|flagTwoWay, 0, 1), generic...)))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -8,7 +8,7 @@ import (
 
 // appendGeneralized appends an answer for a caller without its classes: objects are maps, with their class under "class".
 func appendGeneralized(dst []byte, v any) ([]byte, error) {
-	data, err := hessian.Append(nil, v)
+	data, err := hessian.Codec.Append(nil, v)
 	if err != nil {
 		return dst, err
 	}
@@ -19,7 +19,7 @@ func appendGeneralized(dst []byte, v any) ([]byte, error) {
 		return dst, err
 	}
 	g := generalizing{made: make(map[*hessian.Object]map[string]any), seen: make(map[uintptr]bool)}
-	return hessian.Append(dst, g.value(value))
+	return hessian.Codec.Append(dst, g.value(value))
 }
 
 // generalizing keeps what was made of objects, and which lists and maps were changed, since each may occur twice, or within itself.

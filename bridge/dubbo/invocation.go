@@ -120,7 +120,7 @@ func (inv *invocation) attachment(key string) string {
 }
 
 // Name implements codec.Codec.
-func (*invocation) Name() string { return hessian.Name }
+func (*invocation) Name() string { return hessian.Codec.Name() }
 
 // Decode implements codec.Codec.
 func (inv *invocation) Decode(data []byte, v any) error {
@@ -135,7 +135,7 @@ func (inv *invocation) Append(dst []byte, v any) ([]byte, error) {
 	case inv.generic:
 		return appendGeneralized(dst, v)
 	}
-	return hessian.Append(dst, v)
+	return hessian.Codec.Append(dst, v)
 }
 
 func isEmpty(v any) bool {
@@ -150,14 +150,14 @@ func isEmpty(v any) bool {
 type outgoing struct{ to *method }
 
 // Name implements codec.Codec.
-func (outgoing) Name() string { return hessian.Name }
+func (outgoing) Name() string { return hessian.Codec.Name() }
 
 // Decode implements codec.Codec.
 func (outgoing) Decode(data []byte, v any) error {
 	if isEmpty(v) {
 		return nil
 	}
-	return hessian.Decode(data, v)
+	return hessian.Codec.Decode(data, v)
 }
 
 // Append implements codec.Codec.
@@ -182,7 +182,7 @@ func (o outgoing) Append(dst []byte, v any) ([]byte, error) {
 func appendTexts(dst []byte, texts ...string) ([]byte, error) {
 	for _, text := range texts {
 		var err error
-		if dst, err = hessian.Append(dst, text); err != nil {
+		if dst, err = hessian.Codec.Append(dst, text); err != nil {
 			return nil, err
 		}
 	}
@@ -248,7 +248,7 @@ func appendKind(dst []byte, kind int, attachments bool) []byte {
 
 // appendAttachments appends the attachments behind a reply of such a kind.
 func appendAttachments(dst []byte, attachments map[string]string) []byte {
-	dst, err := hessian.Append(dst, attachments)
+	dst, err := hessian.Codec.Append(dst, attachments)
 	if err != nil { // a text that is not UTF-8
 		return append(dst, 'H', 'Z')
 	}

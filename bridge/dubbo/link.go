@@ -160,7 +160,7 @@ func (p *provider) appendRequest(ctx context.Context, to calledMethod, r *sabir.
 	if out, err = r.AppendInput(outgoing{to.method}, out); err != nil {
 		return nil, err
 	}
-	out, err = hessian.Append(out, p.bridge.attachmentsFor(ctx, to, generic))
+	out, err = hessian.Codec.Append(out, p.bridge.attachmentsFor(ctx, to, generic))
 	if err != nil {
 		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the metadata of the call of %s cannot be written: %w", to.action, err)
 	}
@@ -171,7 +171,7 @@ func (p *provider) appendRequest(ctx context.Context, to calledMethod, r *sabir.
 func (p *provider) finish(ctx context.Context, to *method, r *sabir.Request, f *frame) error {
 	if f.status != statusOK {
 		var text string
-		_ = hessian.Decode(f.body, &text) // what cannot be read is left out
+		_ = hessian.Codec.Decode(f.body, &text) // what cannot be read is left out
 		return errorOfStatus(f.status, text, p.id, to.action)
 	}
 	answer, err := readReply(f.body)

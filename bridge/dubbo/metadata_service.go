@@ -92,11 +92,11 @@ func (b *bridge) appendMetadata(inv *invocation, dst []byte) ([]byte, error) {
 	info := b.metadata.Load()
 	if len(inv.types) == 1 {
 		var revision string
-		if err := hessian.Decode(inv.arguments, &revision); err != nil || revision != "" && revision != info.Revision {
+		if err := hessian.Codec.Decode(inv.arguments, &revision); err != nil || revision != "" && revision != info.Revision {
 			return appendKind(dst, replyNull, inv.answersAttachments), nil
 		}
 	}
-	return hessian.Append(appendKind(dst, replyValue, inv.answersAttachments), info)
+	return hessian.Codec.Append(appendKind(dst, replyValue, inv.answersAttachments), info)
 }
 
 // metadataOf asks what an instance provides: itself, or the registry.
@@ -122,7 +122,7 @@ func (b *bridge) metadataOf(ctx context.Context, s RegistrySession, i Instance) 
 	if err != nil {
 		return nil, err
 	}
-	return info, hessian.Decode(value, info)
+	return info, hessian.Codec.Decode(value, info)
 }
 
 // metadataAddress returns the address at which an instance can be asked for what it provides.
@@ -158,7 +158,7 @@ func (b *bridge) ask(ctx context.Context, address, application, revision string)
 	defer stop()
 	out, err := appendTexts(appendHeader(nil, flagRequest|flagTwoWay, 0, 1), protocolVersion, metadataService, metadataVersion, metadataMethod, "Ljava/lang/String;", revision)
 	if err == nil {
-		out, err = hessian.Append(out, map[string]string{"path": metadataService, "interface": metadataService, "group": application, "version": metadataVersion, "remote.application": b.applicationName()})
+		out, err = hessian.Codec.Append(out, map[string]string{"path": metadataService, "interface": metadataService, "group": application, "version": metadataVersion, "remote.application": b.applicationName()})
 	}
 	if err == nil {
 		err = c.send(setLength(out))
@@ -174,7 +174,7 @@ func (b *bridge) ask(ctx context.Context, address, application, revision string)
 			continue
 		case f.status != statusOK:
 			var text string
-			_ = hessian.Decode(f.body, &text)
+			_ = hessian.Codec.Decode(f.body, &text)
 			return nil, fmt.Errorf("its metadata service answers with the status %d: %s", f.status, firstLine(text))
 		}
 		answer, err := readReply(f.body)

@@ -251,7 +251,7 @@ var errGone = sabir.NewError(sabir.CodeCanceled, sabir.ErrCanceled.Name, "the ca
 func (c *tripleCall) finish(err error) {
 	if x := c.exception(err); x != nil {
 		c.w.Header().Set(headerException, businessException)
-		if data, failed := hessian.Append(nil, x); failed == nil {
+		if data, failed := hessian.Codec.Append(nil, x); failed == nil {
 			err = c.write(appendWrapper(nil, [][]byte{data}, []string{x.Class}))
 		}
 	}
@@ -295,7 +295,7 @@ func (c *tripleCall) exception(err error) *hessian.Exception {
 	if c.inv.generic {
 		x = genericException(x)
 	}
-	if _, failed := hessian.Append(nil, x); failed != nil { // a field of an exception that the handler made
+	if _, failed := hessian.Codec.Append(nil, x); failed != nil { // a field of an exception that the handler made
 		x = &hessian.Exception{Class: runtimeException, Message: "the exception " + x.Class + " cannot be written"}
 	}
 	return x

@@ -125,7 +125,7 @@ func (o tripleOutgoing) Append(dst []byte, v any) ([]byte, error) {
 	}
 	each := make([][]byte, len(values))
 	for i, value := range values {
-		if each[i], err = hessian.Append(nil, value); err != nil {
+		if each[i], err = hessian.Codec.Append(nil, value); err != nil {
 			return dst, err
 		}
 	}
@@ -219,7 +219,7 @@ func (l *tripleLink) call(ctx context.Context, to calledMethod, r *sabir.Request
 	}
 	if response.Header.Get(headerException) != "" {
 		x := new(hessian.Exception)
-		if err := hessian.Decode(value, x); err != nil {
+		if err := hessian.Codec.Decode(value, x); err != nil {
 			return l.badAnswer(to.method, err)
 		}
 		return errorOf(to.of, x, l.provider.id)

@@ -15,7 +15,7 @@ import (
 func (b *bridge) askTriple(ctx context.Context, address, application, revision string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
-	argument, err := hessian.Append(nil, revision)
+	argument, err := hessian.Codec.Append(nil, revision)
 	if err != nil {
 		return nil, err
 	}

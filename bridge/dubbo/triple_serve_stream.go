@@ -132,7 +132,7 @@ type streamFormat struct {
 }
 
 // Name implements codec.Codec.
-func (streamFormat) Name() string { return hessian.Name }
+func (streamFormat) Name() string { return hessian.Codec.Name() }
 
 // Decode implements codec.Codec.
 func (s streamFormat) Decode(data []byte, v any) error {
@@ -145,7 +145,7 @@ func (s streamFormat) Decode(data []byte, v any) error {
 
 // Append implements codec.Codec.
 func (streamFormat) Append(dst []byte, v any) ([]byte, error) {
-	value, err := hessian.Append(nil, v)
+	value, err := hessian.Codec.Append(nil, v)
 	if err != nil {
 		return dst, err
 	}

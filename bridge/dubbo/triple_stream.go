@@ -115,7 +115,7 @@ func (s *tripleStream) Recv(value any) error {
 	}
 	defer held.free(len(data))
 	if s.inMessages(value) {
-		err = protobuf.Decode(data, value)
+		err = protobuf.Codec.Decode(data, value)
 	} else {
 		err = decodeWrapped(data, value)
 	}
@@ -133,7 +133,7 @@ func decodeWrapped(data []byte, value any) error {
 	if len(w.values) != 1 {
 		return errNoWrapper
 	}
-	return hessian.Decode(w.values[0], value)
+	return hessian.Codec.Decode(w.values[0], value)
 }
 
 // CloseSend implements sabir.ForeignStream.

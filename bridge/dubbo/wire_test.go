@@ -296,7 +296,7 @@ func TestCallsThatCannotBeMadeAreAnsweredByStatus(t *testing.T) {
 		p.write(frame(c.flags, 0, 9, c.body))
 		_, status, id, body := p.next()
 		var text string
-		if err := hessian.Decode(body, &text); status != c.status || id != 9 || err != nil || text == "" {
+		if err := hessian.Codec.Decode(body, &text); status != c.status || id != 9 || err != nil || text == "" {
 			t.Errorf("%s: got the status %d, want %d, with %q, %v", name, status, c.status, text, err)
 		}
 	}

@@ -7,19 +7,14 @@ import (
 	"github.com/sabir-go/sabir/internal/layout"
 )
 
-// Name is the name of this codec in URLs, flags and handshakes.
-const Name = "avro"
+// codecName is the name of this codec in URLs, flags and handshakes.
+const codecName = "avro"
 
-// Codec is the Avro codec as it is registered, for sabir.Codecs: see [codec.Codec].
+// Codec is the Avro codec as it is registered, for sabir.Codecs: see [codec.Codec]. It appends a value with the schema of its type, and
+// reads data in either of the two forms.
 var Codec = New()
 
 func init() { codec.Register(Codec) }
-
-// Append appends v and the schema of its type to dst, as the registered codec does: see [codec.Codec].
-func Append(dst []byte, v any) ([]byte, error) { return Codec.Append(dst, v) }
-
-// Decode reads data, in either of the two forms, into v, as the registered codec does: see [codec.Codec].
-func Decode(data []byte, v any) error { return Codec.Decode(data, v) }
 
 // Option sets how a codec made by [New] behaves.
 type Option func(*avroCodec)
@@ -42,7 +37,7 @@ type avroCodec struct {
 	fingerprint bool
 }
 
-func (c *avroCodec) Name() string { return Name }
+func (c *avroCodec) Name() string { return codecName }
 
 func (c *avroCodec) Append(dst []byte, v any) ([]byte, error) {
 	t, at, ok := layout.Source(v)
@@ -99,5 +94,5 @@ func (c *avroCodec) Decode(data []byte, v any) error {
 
 // fault makes an error of this codec at an unknown place. The path is put before it on the way out.
 func fault(offset int, text string) *codec.Error {
-	return &codec.Error{Codec: Name, Offset: int64(offset), Message: text}
+	return &codec.Error{Codec: codecName, Offset: int64(offset), Message: text}
 }

@@ -30,9 +30,9 @@ func ExampleSchema() {
 }
 
 func TestAvroIsRegistered(t *testing.T) {
-	c, ok := codec.Lookup(avro.Name)
+	c, ok := codec.Lookup("avro")
 	if !ok || c.Name() != "avro" {
-		t.Fatalf("Lookup(%q) = %v, %v", avro.Name, c, ok)
+		t.Fatalf("Lookup(%q) = %v, %v", "avro", c, ok)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestASingleObjectOfAnotherSchemaIsReadOnceTheSchemaIsKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got read
-	if err := avro.Decode(data, &got); err == nil || !strings.Contains(err.Error(), "AddSchema") {
+	if err := avro.Codec.Decode(data, &got); err == nil || !strings.Contains(err.Error(), "AddSchema") {
 		t.Fatalf("before: %+v, %v", got, err)
 	}
 	text, err := avro.Schema(reflect.TypeFor[written]())
@@ -60,7 +60,7 @@ func TestASingleObjectOfAnotherSchemaIsReadOnceTheSchemaIsKnown(t *testing.T) {
 	if err := avro.AddSchema(text); err != nil {
 		t.Fatal(err)
 	}
-	if err := avro.Decode(data, &got); err != nil || got != (read{"b", 1}) {
+	if err := avro.Codec.Decode(data, &got); err != nil || got != (read{"b", 1}) {
 		t.Errorf("after: %+v, %v", got, err)
 	}
 }
@@ -80,25 +80,25 @@ func TestTextsThatAreNoSchemaAreRefused(t *testing.T) {
 
 func TestTimesAreRoundedDownToMicrosecondsAndComeBackInUTC(t *testing.T) {
 	sent := time.Date(2024, 1, 2, 3, 4, 5, 6789, time.FixedZone("", 3600))
-	data, err := avro.Append(nil, sent)
+	data, err := avro.Codec.Append(nil, sent)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got time.Time
-	if err := avro.Decode(data, &got); err != nil || !got.Equal(sent.Truncate(time.Microsecond)) || got.Location() != time.UTC {
+	if err := avro.Codec.Decode(data, &got); err != nil || !got.Equal(sent.Truncate(time.Microsecond)) || got.Location() != time.UTC {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
 
 func TestATimeBeyondSixtyFourBitsOfMicrosecondsIsRefused(t *testing.T) {
 	for _, year := range []int{-300_000, 300_000} {
-		if data, err := avro.Append(nil, time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)); err == nil || !strings.Contains(err.Error(), "timestamp-micros") {
+		if data, err := avro.Codec.Append(nil, time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)); err == nil || !strings.Contains(err.Error(), "timestamp-micros") {
 			t.Errorf("the year %d: %x, %v", year, data, err)
 		}
 	}
 	for _, micros := range []int64{math.MinInt64, math.MaxInt64} {
 		var back time.Time
-		if data, err := avro.Append(nil, time.UnixMicro(micros)); err != nil || avro.Decode(data, &back) != nil || back.UnixMicro() != micros {
+		if data, err := avro.Codec.Append(nil, time.UnixMicro(micros)); err != nil || avro.Codec.Decode(data, &back) != nil || back.UnixMicro() != micros {
 			t.Errorf("%d came back as %v, %v", micros, back, err)
 		}
 	}
@@ -122,7 +122,7 @@ func TestFieldsThatAvroCannotTellApartAreRefused(t *testing.T) {
 		A int `json:"a-b"`
 		B int `json:"a_b"`
 	}
-	if _, err := avro.Append(nil, twins{}); err == nil || !strings.Contains(err.Error(), `both named "a_b"`) {
+	if _, err := avro.Codec.Append(nil, twins{}); err == nil || !strings.Contains(err.Error(), `both named "a_b"`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -130,11 +130,11 @@ func TestFieldsThatAvroCannotTellApartAreRefused(t *testing.T) {
 func TestAnErrorSaysWhereAndWhat(t *testing.T) {
 	type writer struct{ Lines []struct{ Count string } }
 	type reader struct{ Lines []struct{ Count int } }
-	data, err := avro.Append(nil, writer{Lines: []struct{ Count string }{{"a"}}})
+	data, err := avro.Codec.Append(nil, writer{Lines: []struct{ Count string }{{"a"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = avro.Decode(data, new(reader))
+	err = avro.Codec.Decode(data, new(reader))
 	if want := "avro: at /Lines/0/Count: want what fits int, got Avro's string"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -152,16 +152,16 @@ func TestWhatIsWrittenInDepthIsReadAndSkipped(t *testing.T) {
 	}
 	deepest := 0
 	for levels := 1; levels < 200; levels++ {
-		data, err := avro.Append(nil, value(levels))
+		data, err := avro.Codec.Append(nil, value(levels))
 		if err != nil {
 			break
 		}
 		deepest = levels
 		var got holder
-		if err := avro.Decode(data, &got); err != nil {
+		if err := avro.Codec.Decode(data, &got); err != nil {
 			t.Fatalf("%d levels cannot be read: %v", levels, err)
 		}
-		if err := avro.Decode(data, new(other)); err != nil {
+		if err := avro.Codec.Decode(data, new(other)); err != nil {
 			t.Fatalf("%d levels cannot be skipped: %v", levels, err)
 		}
 	}
@@ -185,12 +185,12 @@ func TestSchemasWhoseValuesDoubleWithEachLevelAreRefusedQuickly(t *testing.T) {
 		fmt.Fprintf(&schema, `},{"name":"b","type":%s}]}`, second)
 	}
 	for _, target := range []any{new(any), new(struct{ X int }), new(struct{ A, B any }), new([]struct{}), new(string)} {
-		if err := avro.Decode(container(schema.String(), nil), target); err == nil {
+		if err := avro.Codec.Decode(container(schema.String(), nil), target); err == nil {
 			t.Errorf("decoded into %T", target)
 		}
 	}
 	list := container(`{"type":"array","items":"null"}`, []byte{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01})
-	if err := avro.Decode(list, new(any)); err == nil {
+	if err := avro.Codec.Decode(list, new(any)); err == nil {
 		t.Error("a list of 2^62 nulls was decoded")
 	}
 }
@@ -212,10 +212,10 @@ func TestListsOfValuesWithoutContentTakeMemoryInProportion(t *testing.T) {
 			for count := 1 << 8; count <= 1<<18; count *= 2 {
 				data := container(schema, append(binary.AppendVarint(nil, int64(count)), 0))
 				into := target()
-				avro.Decode(data, into) // the schema is known now
+				avro.Codec.Decode(data, into) // the schema is known now
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
-				err := avro.Decode(data, into)
+				err := avro.Codec.Decode(data, into)
 				runtime.ReadMemStats(&after)
 				if taken := after.TotalAlloc - before.TotalAlloc; taken > uint64(256<<10+640*len(data)) {
 					t.Errorf("%d of %s into a %T: %d bytes of data took %d bytes, %v", count, items, into, len(data), taken, err)
@@ -233,7 +233,7 @@ func TestRecordsThatHoldThemselvesAreRefused(t *testing.T) {
 		`{"type":"record","name":"Any","fields":[{"name":"value","type":["Any"]}]}`,
 	} {
 		for _, target := range []any{new(any), new(a), new(struct{ X int })} {
-			if err := avro.Decode(container(schema, make([]byte, 1<<20)), target); err == nil {
+			if err := avro.Codec.Decode(container(schema, make([]byte, 1<<20)), target); err == nil {
 				t.Errorf("%s was decoded into %T", schema, target)
 			}
 		}
@@ -245,7 +245,7 @@ func TestManyWritersAreRead(t *testing.T) {
 	for i := range 300 {
 		schema := fmt.Sprintf(`{"type":"record","name":"R%d","fields":[{"name":"count","type":"int"}]}`, i)
 		var got line
-		if err := avro.Decode(container(schema, []byte{6}), &got); err != nil || got.Count != 3 {
+		if err := avro.Codec.Decode(container(schema, []byte{6}), &got); err != nil || got.Count != 3 {
 			t.Fatalf("writer %d: %+v, %v", i, got, err)
 		}
 	}
@@ -259,7 +259,7 @@ func FuzzForeignSchemas(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, schema string, body []byte) {
 		for _, target := range []any{new(any), new(line), new([]int), new(map[string]string), new(*string), new(time.Time), new([3]byte)} {
-			err := avro.Decode(container(schema, body), target)
+			err := avro.Codec.Decode(container(schema, body), target)
 			if _, ok := errors.AsType[*codec.Error](err); err != nil && !ok {
 				t.Errorf("a %T: %v", err, err)
 			}
@@ -276,16 +276,16 @@ func ExampleAppend() {
 		Tags []string `json:"tags"`
 		ID   int64    `json:"id"`
 	}
-	data, err := avro.Append(nil, version1{7, "Ada"})
+	data, err := avro.Codec.Append(nil, version1{7, "Ada"})
 	if err != nil {
 		fmt.Println(err)
 	}
 	var got version2
-	err = avro.Decode(data, &got)
+	err = avro.Codec.Decode(data, &got)
 	fmt.Println(got, err)
 
 	var anything any
-	err = avro.Decode(data, &anything)
+	err = avro.Codec.Decode(data, &anything)
 	fmt.Println(anything, err)
 	// Output:
 	// {[] 7} <nil>

@@ -87,7 +87,7 @@ func parsed(t *testing.T, typ reflect.Type) *library.Schema {
 }
 
 func TestTheLibraryReadsTheContainerFileThatAppendWrote(t *testing.T) {
-	data, err := avro.Append(nil, someOrder())
+	data, err := avro.Codec.Append(nil, someOrder())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestDecodeReadsAContainerFileThatTheLibraryWrote(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got order
-	if err := avro.Decode(data.Bytes(), &got); err != nil || !reflect.DeepEqual(got, someOrder()) {
+	if err := avro.Codec.Decode(data.Bytes(), &got); err != nil || !reflect.DeepEqual(got, someOrder()) {
 		t.Errorf("got  %+v, %v\nwant %+v", got, err, someOrder())
 	}
 }
@@ -134,7 +134,7 @@ func TestSingleObjectsAreThoseOfTheLibraryBothWays(t *testing.T) {
 		t.Errorf("the library got %+v, %d bytes left, %v", back, len(rest), err)
 	}
 	var got order
-	if err := avro.Decode(written, &got); err != nil || !reflect.DeepEqual(got, someOrder()) {
+	if err := avro.Codec.Decode(written, &got); err != nil || !reflect.DeepEqual(got, someOrder()) {
 		t.Errorf("Decode got %+v, %v from the library's bytes", got, err)
 	}
 }
@@ -164,7 +164,7 @@ func TestNamesInASchemaAreResolvedInTheirNamespace(t *testing.T) {
 		{"name":"third","type":"a.b.Two"},
 		{"name":"more","type":["null","Outer"]}]}`
 	var got any
-	if err := avro.Decode(container(text, []byte("aabbcc\x02ddeeff\x00")), &got); err != nil {
+	if err := avro.Codec.Decode(container(text, []byte("aabbcc\x02ddeeff\x00")), &got); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{"first": []byte("aa"), "second": []byte("bb"), "third": []byte("cc"),
@@ -221,7 +221,7 @@ func TestForeignSchemasAreReadByTheRulesOfTheSpecification(t *testing.T) {
 			if _, dynamic := tt.want.(map[string]any); dynamic {
 				target = reflect.ValueOf(new(any))
 			}
-			if err := avro.Decode(container(tt.schema, []byte(tt.body)), target.Interface()); err != nil {
+			if err := avro.Codec.Decode(container(tt.schema, []byte(tt.body)), target.Interface()); err != nil {
 				t.Fatal(err)
 			}
 			got := target.Elem().Interface()

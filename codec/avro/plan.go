@@ -34,7 +34,7 @@ const maxOthers = 64
 // plans holds every compiled type: reflect.Type to *plan. It grows with the types of the program, never with input.
 var plans sync.Map
 
-var rules = layout.Rules{Tag: Name, TagNames: true}
+var rules = layout.Rules{Tag: codecName, TagNames: true}
 
 // planOf returns the plan of t, compiling it on first use.
 func planOf(t reflect.Type) (*plan, *codec.Error) {

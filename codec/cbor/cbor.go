@@ -9,19 +9,13 @@ import (
 	"github.com/sabir-go/sabir/internal/document"
 )
 
-// Name is the name of this codec in URLs, flags and handshakes.
-const Name = "cbor"
+// codecName is the name of this codec in URLs, flags and handshakes.
+const codecName = "cbor"
 
 // Codec is the CBOR codec as it is registered, for sabir.Codecs: see [codec.Codec].
 var Codec = document.New(format{})
 
 func init() { codec.Register(Codec) }
-
-// Append appends v as CBOR to dst, as the registered codec does: see [codec.Codec].
-func Append(dst []byte, v any) ([]byte, error) { return Codec.Append(dst, v) }
-
-// Decode reads the CBOR value in data into v, as the registered codec does: see [codec.Codec].
-func Decode(data []byte, v any) error { return Codec.Decode(data, v) }
 
 // The major types in the upper three bits of the first byte (RFC 8949, section 3.1).
 const (
@@ -63,7 +57,7 @@ const (
 // format is CBOR for package document.
 type format struct{}
 
-func (format) Name() string { return Name }
+func (format) Name() string { return codecName }
 
 // appendHead writes a major type with its argument.
 func appendHead(dst []byte, major byte, n uint64) []byte {

@@ -11,13 +11,13 @@ func Example() {
 		ID    string  `json:"id"`
 		Total float64 `json:"total"`
 	}
-	data, err := cbor.Append(nil, order{"o-1", 12.5})
+	data, err := cbor.Codec.Append(nil, order{"o-1", 12.5})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	var back order
-	err = cbor.Decode(data, &back)
+	err = cbor.Codec.Decode(data, &back)
 	fmt.Println(back, err)
 	// Output: {o-1 12.5} <nil>
 }

@@ -26,7 +26,7 @@ func TestAnIndependentLibraryReadsWhatIsWritten(t *testing.T) {
 		if foreign[shape.Name] {
 			continue
 		}
-		data, err := cbor.Append(nil, shape.Value)
+		data, err := cbor.Codec.Append(nil, shape.Value)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestWhatAnIndependentLibraryWritesIsRead(t *testing.T) {
 				continue
 			}
 			got := reflect.New(reflect.TypeOf(shape.Value))
-			if err := cbor.Decode(data, got.Interface()); err != nil {
+			if err := cbor.Codec.Decode(data, got.Interface()); err != nil {
 				t.Errorf("%s, %s: %v from %.200x", name, shape.Name, err, data)
 				continue
 			}
@@ -102,7 +102,7 @@ func TestTheExamplesOfTheRFCAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got any
-		if err := cbor.Decode(raw, &got); err != nil || !reflect.DeepEqual(got, want) {
+		if err := cbor.Codec.Decode(raw, &got); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %#v, %v, want %#v", data, got, err, want)
 		}
 	}
@@ -114,7 +114,7 @@ func TestWhatTheRFCHasAndGoHasNotIsRefused(t *testing.T) {
 		"f0": "simple value", "f8ff": "simple value",
 	} {
 		raw, _ := hex.DecodeString(data)
-		if err := cbor.Decode(raw, new(any)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := cbor.Codec.Decode(raw, new(any)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", data, err, want)
 		}
 	}
@@ -131,7 +131,7 @@ func TestValuesHaveTheBytesOfTheRFC(t *testing.T) {
 		{time.Date(2013, 3, 21, 20, 4, 0, 0, time.UTC), "c074323031332d30332d32315432303a30343a30305a"},
 		{time.Date(2013, 3, 21, 20, 4, 0, 5, time.UTC), "c0781e323031332d30332d32315432303a30343a30302e3030303030303030355a"},
 	} {
-		got, err := cbor.Append(nil, test.value)
+		got, err := cbor.Codec.Append(nil, test.value)
 		if err != nil || hex.EncodeToString(got) != test.want {
 			t.Errorf("%v: got %x, %v, want %s", test.value, got, err, test.want)
 		}
@@ -145,7 +145,7 @@ func FuzzAgainstTheLibrary(f *testing.F) {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if cbor.Decode(data, new(any)) == nil {
+		if cbor.Codec.Decode(data, new(any)) == nil {
 			if err := library.Wellformed(data); err != nil && !strings.Contains(err.Error(), "exceeded") {
 				t.Errorf("%x was read, but %v", data, err)
 			}

@@ -56,10 +56,10 @@ func TestATimeThatRFC3339HasNoFormForIsReadButNotWritten(t *testing.T) {
 		"\xc1\x1b\x00\x00\x0f\xff\xff\xff\xff\xff", "\xc1\x3b\x00\x00\x0f\xff\xff\xff\xff\xff", "\xc0\x78\x199999-12-31T23:59:59+24:60",
 	} {
 		var at time.Time
-		if err := cbor.Decode([]byte(data), &at); err != nil {
+		if err := cbor.Codec.Decode([]byte(data), &at); err != nil {
 			t.Fatal(err)
 		}
-		out, err := cbor.Append([]byte("before"), at)
+		out, err := cbor.Codec.Append([]byte("before"), at)
 		if _, ok := errors.AsType[*codec.Error](err); !ok || string(out) != "before" {
 			t.Errorf("%v became %q, %v", at, out, err)
 		}

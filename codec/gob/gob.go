@@ -14,8 +14,8 @@ import (
 	"github.com/sabir-go/sabir/codec"
 )
 
-// Name is the name of this codec in URLs, flags and handshakes.
-const Name = "gob"
+// codecName is the name of this codec in URLs, flags and handshakes.
+const codecName = "gob"
 
 // maxDepth is the depth to which a value of a recursive type, or one with interfaces in it, may nest when it is encoded.
 const maxDepth = 128
@@ -32,15 +32,9 @@ func init() {
 	codec.Register(Codec)
 }
 
-// Append appends v as a gob to dst, as the registered codec does: see [codec.Codec].
-func Append(dst []byte, v any) ([]byte, error) { return Codec.Append(dst, v) }
-
-// Decode reads the gob in data into v, as the registered codec does: see [codec.Codec].
-func Decode(data []byte, v any) error { return Codec.Decode(data, v) }
-
 type plain struct{}
 
-func (plain) Name() string { return Name }
+func (plain) Name() string { return codecName }
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
@@ -89,19 +83,19 @@ func (plain) Decode(data []byte, v any) error {
 	reader := bytes.NewReader(data)
 	err := stdgob.NewDecoder(reader).Decode(v)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &codec.Error{Codec: Name, Offset: int64(len(data)), Message: "the data ends inside a value", Err: err}
+		return &codec.Error{Codec: codecName, Offset: int64(len(data)), Message: "the data ends inside a value", Err: err}
 	}
 	if err != nil {
 		return libraryFault(err)
 	}
 	if left := reader.Len(); left > 0 {
-		return &codec.Error{Codec: Name, Offset: int64(len(data) - left), Message: fmt.Sprintf("%d bytes after the end of the value", left)}
+		return &codec.Error{Codec: codecName, Offset: int64(len(data) - left), Message: fmt.Sprintf("%d bytes after the end of the value", left)}
 	}
 	return nil
 }
 
 func fault(message string) *codec.Error {
-	return &codec.Error{Codec: Name, Offset: -1, Message: message}
+	return &codec.Error{Codec: codecName, Offset: -1, Message: message}
 }
 
 // maxMessage bounds the library's text in an error, in bytes.
@@ -112,5 +106,5 @@ func libraryFault(err error) *codec.Error {
 	if len(text) > maxMessage {
 		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
 	}
-	return &codec.Error{Codec: Name, Offset: -1, Message: strings.Map(printable, text), Err: err}
+	return &codec.Error{Codec: codecName, Offset: -1, Message: strings.Map(printable, text), Err: err}
 }

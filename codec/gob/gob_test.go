@@ -37,13 +37,13 @@ func TestTheDeepestMessageThatIsTakenIsRead(t *testing.T) {
 		t.Fatalf("%d bytes, want a little less than %d", len(data), 1<<20)
 	}
 	var got link
-	if err := gob.Decode(data, &got); err != nil {
+	if err := gob.Codec.Decode(data, &got); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestALongMessageIntoARecursiveTypeIsRefused(t *testing.T) {
-	err := gob.Decode(make([]byte, 1<<20+1), new(link))
+	err := gob.Codec.Decode(make([]byte, 1<<20+1), new(link))
 	if err == nil || !strings.Contains(err.Error(), "at most 1048576 are taken") {
 		t.Errorf("got %v", err)
 	}
@@ -56,14 +56,14 @@ func TestAStreamWrittenByTheLibraryIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got map[string][]int
-	if err := gob.Decode(b.Bytes(), &got); err != nil || len(got["a"]) != 2 {
+	if err := gob.Codec.Decode(b.Bytes(), &got); err != nil || len(got["a"]) != 2 {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
 
 func TestMoreTypesThanAMessageMayDescribeAreRefused(t *testing.T) {
 	data := bytes.Repeat([]byte{0x02, 0x01, 0x00}, 256+1) // a part of two bytes: type -1, then nothing of use
-	err := gob.Decode(data, new(string))
+	err := gob.Codec.Decode(data, new(string))
 	if err == nil || !strings.Contains(err.Error(), "more than 256 types") {
 		t.Errorf("got %v", err)
 	}
@@ -73,7 +73,7 @@ func TestAPointerToItselfIsRefused(t *testing.T) {
 	type self *self
 	var p self
 	p = &p
-	if _, err := gob.Append(nil, p); err == nil {
+	if _, err := gob.Codec.Append(nil, p); err == nil {
 		t.Error("it was encoded")
 	}
 }
@@ -81,7 +81,7 @@ func TestAPointerToItselfIsRefused(t *testing.T) {
 // The library itself panics here, in the time's MarshalBinary.
 func TestANilTimeInAListIsAnError(t *testing.T) {
 	for _, value := range []any{[]*time.Time{nil}, []*time.Time{{}, nil}, map[string]*time.Time{"a": nil}, [1]*time.Time{}} {
-		out, err := gob.Append([]byte("kept"), value)
+		out, err := gob.Codec.Append([]byte("kept"), value)
 		if _, ok := errors.AsType[*codec.PanicError](err); !ok || string(out) != "kept" {
 			t.Errorf("%T: got %q, %v", value, out, err)
 		}

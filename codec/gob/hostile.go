@@ -33,17 +33,17 @@ func inspect(data []byte, deep bool) error {
 	for at := 0; at < len(data); {
 		size, begin, ok := number(data, at)
 		if !ok || size == 0 || size > uint64(len(data)-begin) {
-			return &codec.Error{Codec: Name, Offset: int64(at), Message: "a part that is empty or longer than the data"}
+			return &codec.Error{Codec: codecName, Offset: int64(at), Message: "a part that is empty or longer than the data"}
 		}
 		id, _, ok := number(data, begin)
 		if !ok {
-			return &codec.Error{Codec: Name, Offset: int64(begin), Message: "the data ends inside a type number"}
+			return &codec.Error{Codec: codecName, Offset: int64(begin), Message: "the data ends inside a type number"}
 		}
 		if id&1 == 1 { // the lowest bit is the sign
 			types++
 		}
 		if types > maxTypes {
-			return &codec.Error{Codec: Name, Offset: int64(at), Message: fmt.Sprintf("more than %d types are described", maxTypes)}
+			return &codec.Error{Codec: codecName, Offset: int64(at), Message: fmt.Sprintf("more than %d types are described", maxTypes)}
 		}
 		at = begin + int(size)
 	}

@@ -167,7 +167,7 @@ func TestReadsWhatJavaWrites(t *testing.T) {
 			continue
 		}
 		got := reflect.New(reflect.TypeOf(c.value))
-		if err := hessian.Decode(data, got.Interface()); err != nil {
+		if err := hessian.Codec.Decode(data, got.Interface()); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
@@ -192,7 +192,7 @@ func TestWritesTheSameBytesAsJava(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		got, err := hessian.Append(nil, c.value)
+		got, err := hessian.Codec.Append(nil, c.value)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -225,7 +225,7 @@ func TestJavaAcceptsWhatIsWritten(t *testing.T) {
 
 func writeValue(t *testing.T, file string, v any) {
 	t.Helper()
-	data, err := hessian.Append(nil, v)
+	data, err := hessian.Codec.Append(nil, v)
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}

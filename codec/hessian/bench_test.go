@@ -37,12 +37,12 @@ type complexStruct struct {
 
 func BenchmarkComplexObject(b *testing.B) {
 	v := complexObject()
-	data, err := hessian.Append(nil, v)
+	data, err := hessian.Codec.Append(nil, v)
 	if err != nil {
 		b.Fatal(err)
 	}
 	var typed complexStruct
-	if err := hessian.Decode(data, &typed); err != nil {
+	if err := hessian.Codec.Decode(data, &typed); err != nil {
 		b.Fatal(err)
 	}
 	var boxed any = v
@@ -50,7 +50,7 @@ func BenchmarkComplexObject(b *testing.B) {
 	b.Run("append/map", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := hessian.Append(buffer, boxed); err != nil {
+			if _, err := hessian.Codec.Append(buffer, boxed); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -58,7 +58,7 @@ func BenchmarkComplexObject(b *testing.B) {
 	b.Run("append/struct", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := hessian.Append(buffer, &typed); err != nil {
+			if _, err := hessian.Codec.Append(buffer, &typed); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -67,7 +67,7 @@ func BenchmarkComplexObject(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			var got any
-			if err := hessian.Decode(data, &got); err != nil {
+			if err := hessian.Codec.Decode(data, &got); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -76,7 +76,7 @@ func BenchmarkComplexObject(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			var got complexStruct
-			if err := hessian.Decode(data, &got); err != nil {
+			if err := hessian.Codec.Decode(data, &got); err != nil {
 				b.Fatal(err)
 			}
 		}

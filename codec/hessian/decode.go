@@ -116,7 +116,7 @@ func (p *plan) setNumber(at unsafe.Pointer, n number) bool {
 
 func (d *Decoder) outOfRange(start int, p *plan) bool {
 	if d.fault == nil {
-		d.fault = &codec.Error{Codec: Name, Offset: int64(start), Want: p.typ.String(), Got: "a number that it cannot hold"}
+		d.fault = &codec.Error{Codec: codecName, Offset: int64(start), Want: p.typ.String(), Got: "a number that it cannot hold"}
 	}
 	return false
 }

@@ -45,7 +45,7 @@ func NewDecoder(data []byte) *Decoder { return &Decoder{data: data} }
 // value does, the error wraps a [codec.PanicError].
 func (d *Decoder) Decode(v any) (err error) {
 	defer remember(&err, &d.fault)
-	defer codec.Contain(Name, &err)
+	defer codec.Contain(codecName, &err)
 	if d.fault != nil {
 		return d.fault
 	}
@@ -122,7 +122,7 @@ func (d *Decoder) mismatch(want string) bool {
 		if d.pos < len(d.data) {
 			got = kindNames[kinds[d.data[d.pos]]]
 		}
-		d.fault = &codec.Error{Codec: Name, Offset: int64(d.pos), Want: want, Got: got}
+		d.fault = &codec.Error{Codec: codecName, Offset: int64(d.pos), Want: want, Got: got}
 	}
 	return false
 }

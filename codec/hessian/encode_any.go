@@ -62,7 +62,7 @@ func (e *Encoder) any(dst []byte, v any) []byte {
 	t := reflect.TypeOf(v)
 	p, err := planOf(t)
 	if err != nil {
-		return e.fail(dst, err.Error()[len(Name)+2:])
+		return e.fail(dst, err.Error()[len(codecName)+2:])
 	}
 	if p.op == opPointer {
 		return e.pointer(dst, p.elem, (*emptyInterface)(unsafe.Pointer(&v)).data)

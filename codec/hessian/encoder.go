@@ -45,7 +45,7 @@ func NewEncoder(dst []byte) *Encoder { return &Encoder{out: dst} }
 // a [codec.PanicError].
 func (e *Encoder) Encode(v any) (err error) {
 	defer remember(&err, &e.fault)
-	defer codec.Contain(Name, &err)
+	defer codec.Contain(codecName, &err)
 	return e.root(v)
 }
 

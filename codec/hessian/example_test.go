@@ -17,11 +17,11 @@ func ExampleRegister() {
 	hessian.Register[User]("com.example.User")
 	hessian.Register[Color]("com.example.Color")
 
-	data, err := hessian.Append(nil, []any{&User{"Ada", 36}, Color("RED")})
+	data, err := hessian.Codec.Append(nil, []any{&User{"Ada", 36}, Color("RED")})
 	fmt.Printf("%q %v\n", data, err)
 
 	var v []any
-	err = hessian.Decode(data, &v)
+	err = hessian.Codec.Decode(data, &v)
 	fmt.Printf("%+v %T %v\n", v[0], v[1], err)
 	// Output:
 	// "zC\x10com.example.User\x92\x04name\x03age`\x03Ada\xb4C\x11com.example.Color\x91\x04namea\x03RED" <nil>
@@ -33,7 +33,7 @@ func ExampleAppend() {
 		ID    int64    `json:"id"`
 		Items []string `json:"items"`
 	}
-	data, err := hessian.Append(nil, order{7, []string{"tea"}})
+	data, err := hessian.Codec.Append(nil, order{7, []string{"tea"}})
 	fmt.Printf("%q %v\n", data, err)
 	// Output: "H\x02id\xe7\x05itemsy\x03teaZ" <nil>
 }
@@ -43,7 +43,7 @@ func ExampleDecode() {
 		Name string `json:"name"`
 		Age  int8   `json:"age"`
 	}
-	err := hessian.Decode([]byte("H\x04name\x03Ada\x03age\xc9\x2cZ"), &user)
+	err := hessian.Codec.Decode([]byte("H\x04name\x03Ada\x03age\xc9\x2cZ"), &user)
 	fmt.Println(err)
 	// Output: hessian: at /age: want int8, got a number that it cannot hold (offset 14)
 }
@@ -77,11 +77,11 @@ func ExampleDecoder() {
 
 func ExampleObject() {
 	object := &hessian.Object{Class: "com.example.Point", Fields: []hessian.Field{{Name: "x", Value: 1.0}, {Name: "y", Value: 0.5}}}
-	data, err := hessian.Append(nil, object)
+	data, err := hessian.Codec.Append(nil, object)
 	fmt.Printf("%q %v\n", data, err)
 
 	var v any
-	err = hessian.Decode(data, &v)
+	err = hessian.Codec.Decode(data, &v)
 	x, _ := v.(*hessian.Object).Get("x")
 	fmt.Println(x, err)
 	// Output:

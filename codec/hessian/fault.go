@@ -14,7 +14,7 @@ const (
 
 // fault makes an error of this codec at an unknown place. The path is put before it on the way out.
 func fault(offset int, message string) *codec.Error {
-	return &codec.Error{Codec: Name, Offset: int64(offset), Message: message}
+	return &codec.Error{Codec: codecName, Offset: int64(offset), Message: message}
 }
 
 // remember keeps a panic as the fault of an Encoder or a Decoder, which is in the middle of a value then.

@@ -70,7 +70,7 @@ func addSeeds(f *testing.F, add func(data []byte)) {
 		Next: &everything{Decimal: "0"}, List: []everything{{Decimal: "2"}}, Anys: map[any]any{"a": int32(1)}, Thrown: &hessian.Exception{Class: "x"},
 		Object: &hessian.Object{Class: "o"}, Mapped: &hessian.Map{Type: "m", Entries: []hessian.Entry{{Key: 1, Value: 2}}}, Shape: &square{2}}
 	full.Map = map[string]*everything{"a": full.Next}
-	data, err := hessian.Append(nil, &full)
+	data, err := hessian.Codec.Append(nil, &full)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		// What was decoded can be encoded, and what that gives decodes.
-		again, err := hessian.Append(nil, target.Interface())
+		again, err := hessian.Codec.Append(nil, target.Interface())
 		if err != nil {
 			switch typ {
 			case reflect.TypeFor[hessian.Object](), reflect.TypeFor[hessian.Exception](), reflect.TypeFor[everything]():
@@ -101,7 +101,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			t.Fatalf("%s: encode what was decoded: %v", typ, err)
 		}
-		if err := hessian.Decode(again, reflect.New(typ).Interface()); err != nil {
+		if err := hessian.Codec.Decode(again, reflect.New(typ).Interface()); err != nil {
 			t.Fatalf("%s: decode it again: %v\nfrom %q", typ, err, again)
 		}
 	})
@@ -115,7 +115,7 @@ func FuzzDecodeAny(f *testing.F) {
 		if decodeBounded(t, data, &v) != nil {
 			return
 		}
-		first, err := hessian.Append(nil, v)
+		first, err := hessian.Codec.Append(nil, v)
 		if err != nil {
 			if nameless(data) {
 				return
@@ -126,10 +126,10 @@ func FuzzDecodeAny(f *testing.F) {
 			t.Fatalf("%d bytes became %d", len(data), len(first))
 		}
 		var back any
-		if err := hessian.Decode(first, &back); err != nil {
+		if err := hessian.Codec.Decode(first, &back); err != nil {
 			t.Fatalf("decode it again: %v\nfrom %q", err, first)
 		}
-		second, err := hessian.Append(nil, back)
+		second, err := hessian.Codec.Append(nil, back)
 		if err != nil {
 			t.Fatalf("encode it again: %v", err)
 		}
@@ -147,7 +147,7 @@ func decodeBounded(t *testing.T, data []byte, target any) error {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err := hessian.Decode(data, target)
+	err := hessian.Codec.Decode(data, target)
 	runtime.ReadMemStats(&after)
 	// A struct of 400 bytes may be written as one null, and its pointer be a map's entry.
 	if got, limit := after.TotalAlloc-before.TotalAlloc, uint64(256<<10+4096*len(data)); got > limit {
@@ -157,7 +157,7 @@ func decodeBounded(t *testing.T, data []byte, target any) error {
 		return nil
 	}
 	fault, ok := err.(*codec.Error)
-	if !ok || fault.Codec != hessian.Name || fault.Offset < 0 || fault.Offset > int64(len(data)) {
+	if !ok || fault.Codec != "hessian" || fault.Offset < 0 || fault.Offset > int64(len(data)) {
 		t.Errorf("got a %T: %v", err, err)
 	}
 	return err

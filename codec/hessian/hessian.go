@@ -9,29 +9,26 @@ import (
 	"github.com/sabir-go/sabir/codec"
 )
 
-// Name is the name of this codec in URLs, flags and handshakes.
-const Name = "hessian"
+// codecName is the name of this codec in URLs, flags and handshakes.
+const codecName = "hessian"
 
 // maxDepth is the depth to which lists, maps and objects may nest in one value.
 const maxDepth = 128
 
-// Codec is the Hessian codec as it is registered, for sabir.Codecs: see [codec.Codec].
+// Codec is the Hessian codec as it is registered, for sabir.Codecs: see [codec.Codec]. Appending a pointer is a little faster than a value.
+// Equal values give equal bytes: maps with keys of strings or numbers are written in the order of their keys.
 var Codec = codec.Contained(plain{})
 
 func init() { codec.Register(Codec) }
 
 type plain struct{}
 
-func (plain) Name() string { return Name }
+func (plain) Name() string { return codecName }
 
 var (
 	encoders = sync.Pool{New: func() any { return new(Encoder) }}
 	decoders = sync.Pool{New: func() any { return new(Decoder) }}
 )
-
-// Append appends v to dst, as the registered codec does: see [codec.Codec]. A pointer is a little faster than a value.
-// Equal values give equal bytes: maps with keys of strings or numbers are written in the order of their keys.
-func Append(dst []byte, v any) ([]byte, error) { return Codec.Append(dst, v) }
 
 func (plain) Append(dst []byte, v any) ([]byte, error) {
 	e := encoders.Get().(*Encoder)
@@ -44,9 +41,6 @@ func (plain) Append(dst []byte, v any) ([]byte, error) {
 	}
 	return out, nil
 }
-
-// Decode reads the one value in data into v, a non-nil pointer, as the registered codec does: see [codec.Codec].
-func Decode(data []byte, v any) error { return Codec.Decode(data, v) }
 
 func (plain) Decode(data []byte, v any) error {
 	p, at, err := targetOf(v)

@@ -61,7 +61,7 @@ func TestReadsJavaTypes(t *testing.T) {
 			t.Errorf("%s: got %#v, want %#v", name, got, want.any)
 		}
 		typed := reflect.New(reflect.TypeOf(want.typed))
-		if err := hessian.Decode(data, typed.Interface()); err != nil {
+		if err := hessian.Codec.Decode(data, typed.Interface()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if !reflect.DeepEqual(typed.Elem().Interface(), want.typed) {
 			t.Errorf("%s: got %#v, want %#v", name, typed.Elem(), want.typed)
@@ -166,7 +166,7 @@ func TestJavaReadsGoTypes(t *testing.T) {
 			continue
 		}
 		back := reflect.New(reflect.TypeOf(c.value))
-		if err := hessian.Decode(data, back.Interface()); err != nil {
+		if err := hessian.Codec.Decode(data, back.Interface()); err != nil {
 			t.Errorf("%s from Java: %v", name, err)
 			continue
 		}

@@ -71,12 +71,12 @@ func TestDecodedCausesComeToAnEnd(t *testing.T) {
 			last = last.Cause
 		}
 		last.Cause = first
-		data, err := hessian.Append(nil, first)
+		data, err := hessian.Codec.Append(nil, first)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var back *hessian.Exception
-		if err := hessian.Decode(data, &back); err != nil {
+		if err := hessian.Codec.Decode(data, &back); err != nil {
 			t.Fatal(err)
 		}
 		causes := 0
@@ -103,7 +103,7 @@ func TestALongChainOfCausesIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back []*hessian.Exception
-	if err := hessian.Decode(e.Bytes(), &back); err == nil || !strings.Contains(err.Error(), "causes") {
+	if err := hessian.Codec.Decode(e.Bytes(), &back); err == nil || !strings.Contains(err.Error(), "causes") {
 		t.Errorf("got %v", err)
 	}
 }

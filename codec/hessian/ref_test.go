@@ -25,7 +25,7 @@ func init() { hessian.Register[registeredPerson]("com.example.Person") }
 
 func encode(t testing.TB, v any) []byte {
 	t.Helper()
-	data, err := hessian.Append(nil, v)
+	data, err := hessian.Codec.Append(nil, v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func encode(t testing.TB, v any) []byte {
 func decode[T any](t testing.TB, data []byte) T {
 	t.Helper()
 	var v T
-	if err := hessian.Decode(data, &v); err != nil {
+	if err := hessian.Codec.Decode(data, &v); err != nil {
 		t.Fatalf("%v\nfrom %q", err, data)
 	}
 	return v
@@ -182,7 +182,7 @@ func TestACycleThatEndsInAStructByValueIsAnError(t *testing.T) {
 		"an array that holds itself": "H\x03one\x79H\x02meQ\x91ZZ",
 	} {
 		var v byValue
-		err := hessian.Decode([]byte(data), &v)
+		err := hessian.Codec.Decode([]byte(data), &v)
 		if err == nil {
 			t.Errorf("%s was read as %+v", name, v)
 			continue
@@ -197,11 +197,11 @@ func TestReferencesCannotMakeAMessageMuchLarger(t *testing.T) {
 	list = append(list, encode(t, row{strings.Repeat("x", 60_000)})...)
 	list = append(list, strings.Repeat("Q\x91", 0xfffe)...)
 	var byValue []row
-	if err := hessian.Decode(list, &byValue); err == nil || !strings.Contains(err.Error(), "repeat too much") {
+	if err := hessian.Codec.Decode(list, &byValue); err == nil || !strings.Contains(err.Error(), "repeat too much") {
 		t.Errorf("a list of values: %v", err)
 	}
 	var byPointer []*row
-	if err := hessian.Decode(list, &byPointer); err != nil || byPointer[0xfffe] != byPointer[0] {
+	if err := hessian.Codec.Decode(list, &byPointer); err != nil || byPointer[0xfffe] != byPointer[0] {
 		t.Errorf("a list of pointers: %v", err)
 	}
 }
@@ -218,7 +218,7 @@ func TestReadingAgainIsBounded(t *testing.T) {
 	var v struct {
 		Kids []any `json:"kids"`
 	}
-	if err := hessian.Decode([]byte(data+"Z"), &v); err == nil || !strings.Contains(err.Error(), "too much of the data") {
+	if err := hessian.Codec.Decode([]byte(data+"Z"), &v); err == nil || !strings.Contains(err.Error(), "too much of the data") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -56,7 +56,7 @@ func TestAnInterfaceTakesARegisteredTypeThatSatisfiesIt(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	var d drawing
-	err := hessian.Decode(encode(t, map[string]any{"shapes": []any{tags{"a"}}}), &d)
+	err := hessian.Codec.Decode(encode(t, map[string]any{"shapes": []any{tags{"a"}}}), &d)
 	if err == nil || !strings.Contains(err.Error(), "/shapes/0: a value that is no hessian_test.shape") {
 		t.Errorf("got %v", err)
 	}
@@ -147,7 +147,7 @@ func TestAmbiguousFieldsAreAnError(t *testing.T) {
 		A int `hessian:"x"`
 		B int `hessian:"x"`
 	}
-	if _, err := hessian.Append(nil, ambiguous{}); err == nil || !strings.Contains(err.Error(), `both named "x"`) {
+	if _, err := hessian.Codec.Append(nil, ambiguous{}); err == nil || !strings.Contains(err.Error(), `both named "x"`) {
 		t.Errorf("got %v", err)
 	}
 }

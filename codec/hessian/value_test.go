@@ -37,7 +37,7 @@ func TestNumbersFitEveryTypeThatHoldsThem(t *testing.T) {
 		data := encode(t, from)
 		for _, to := range []any{int8(100), int16(100), int32(100), int64(100), 100, uint8(100), uint16(100), uint32(100), uint64(100), uint(100), float32(100), 100.0, *big.NewInt(100)} {
 			got := reflect.New(reflect.TypeOf(to))
-			err := hessian.Decode(data, got.Interface())
+			err := hessian.Codec.Decode(data, got.Interface())
 			if _, isBig := to.(big.Int); isBig && from == 100.0 {
 				if err == nil {
 					t.Error("a double was read as a big.Int")
@@ -64,7 +64,7 @@ func TestNumbersThatDoNotFitAreRefused(t *testing.T) {
 		{&hessian.Map{Entries: []hessian.Entry{{Key: []any{}, Value: 1}}}, new(map[any]any)}, {"x", new(hessian.Object)}, {"x", new(hessian.List)},
 		{"x", new(hessian.Map)}, {map[string]any{}, new(hessian.Exception)}, {1.5, new(*big.Int)},
 	} {
-		if err := hessian.Decode(encode(t, c.from), c.into); err == nil {
+		if err := hessian.Codec.Decode(encode(t, c.from), c.into); err == nil {
 			t.Errorf("%T %v was read as %v", c.from, c.from, reflect.ValueOf(c.into).Elem())
 		}
 	}
@@ -77,7 +77,7 @@ func TestNullIsTheZeroValue(t *testing.T) {
 	for i := range typ.NumField() {
 		data = append(append(data, encode(t, typ.Field(i).Tag.Get("json"))...), 'N')
 	}
-	if err := hessian.Decode(append(data, 'Z'), &v); err != nil || !reflect.ValueOf(v).IsZero() {
+	if err := hessian.Codec.Decode(append(data, 'Z'), &v); err != nil || !reflect.ValueOf(v).IsZero() {
 		t.Errorf("got %+v, %v", v, err)
 	}
 }
@@ -101,7 +101,7 @@ func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
 		"at /a~1b/x":                 map[string]any{"a/b": map[string]string{"x": "\xff"}},
 		"at /list/0/string: a strin": everything{List: []everything{{String: "\xff"}}},
 	} {
-		if out, err := hessian.Append([]byte("dst"), v); err == nil || !strings.Contains(err.Error(), want) || string(out) != "dst" {
+		if out, err := hessian.Codec.Append([]byte("dst"), v); err == nil || !strings.Contains(err.Error(), want) || string(out) != "dst" {
 			t.Errorf("want %q, got %.50q, %v", want, out, err)
 		}
 	}
@@ -132,7 +132,7 @@ func TestReadsFourBytesAndSurrogatesInTwoChunks(t *testing.T) {
 	}
 	for _, data := range []string{"\x01\xf0\x9f\x98\x80", "\x01\xc0\x80", "\x01\xe0\x80\x80", "\x02a", "R\x00\x01aN"} {
 		var s string
-		if err := hessian.Decode([]byte(data), &s); err == nil {
+		if err := hessian.Codec.Decode([]byte(data), &s); err == nil {
 			t.Errorf("%q was read as %q", data, s)
 		}
 	}
@@ -188,7 +188,7 @@ func TestRealDecimalsOnly(t *testing.T) {
 		}
 	}
 	for _, s := range []hessian.Decimal{".", "-", "1e", "1e+", "1e12345678901", "0x1", "1_0", "NaN", "1 ", hessian.Decimal(strings.Repeat("1", 5000))} {
-		if _, err := hessian.Append(nil, s); err == nil {
+		if _, err := hessian.Codec.Append(nil, s); err == nil {
 			t.Errorf("%.20q was written", s)
 		}
 	}

@@ -11,13 +11,13 @@ func Example() {
 		ID    string  `json:"id"`
 		Total float64 `json:"total"`
 	}
-	data, err := msgpack.Append(nil, order{"o-1", 12.5})
+	data, err := msgpack.Codec.Append(nil, order{"o-1", 12.5})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	var back order
-	err = msgpack.Decode(data, &back)
+	err = msgpack.Codec.Decode(data, &back)
 	fmt.Println(back, err)
 	// Output: {o-1 12.5} <nil>
 }

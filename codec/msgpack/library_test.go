@@ -42,7 +42,7 @@ func TestAnIndependentLibraryReadsWhatIsWritten(t *testing.T) {
 		if skips(shape.Name) {
 			continue
 		}
-		data, err := msgpack.Append(nil, shape.Value)
+		data, err := msgpack.Codec.Append(nil, shape.Value)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestWhatAnIndependentLibraryWritesIsRead(t *testing.T) {
 			continue
 		}
 		got := reflect.New(reflect.TypeOf(shape.Value))
-		if err := msgpack.Decode(data, got.Interface()); err != nil {
+		if err := msgpack.Codec.Decode(data, got.Interface()); err != nil {
 			t.Errorf("%s: %v from %.200x", shape.Name, err, data)
 			continue
 		}
@@ -93,7 +93,7 @@ func TestValuesHaveTheBytesOfTheSpecification(t *testing.T) {
 		{map[string]int{"a": 1}, "81a16101"},
 		{time.Unix(1, 0), "d6ff00000001"}, {time.Unix(1, 1), "d7ff0000000400000001"}, {time.Unix(-1, 1), "c70cff00000001ffffffffffffffff"}, {time.Unix(1<<34, 0), "c70cff000000000000000400000000"},
 	} {
-		got, err := msgpack.Append(nil, test.value)
+		got, err := msgpack.Codec.Append(nil, test.value)
 		if err != nil || hex.EncodeToString(got) != test.want {
 			t.Errorf("%v: got %x, %v, want %s", test.value, got, err, test.want)
 		}
@@ -109,13 +109,13 @@ func TestEveryFormOfANumberIsRead(t *testing.T) {
 		var integer int64
 		var float float64
 		var dynamic any
-		if err := msgpack.Decode(raw, &integer); err != nil || integer != want {
+		if err := msgpack.Codec.Decode(raw, &integer); err != nil || integer != want {
 			t.Errorf("%s: got %d, %v, want %d", data, integer, err, want)
 		}
-		if err := msgpack.Decode(raw, &float); err != nil || float != float64(want) {
+		if err := msgpack.Codec.Decode(raw, &float); err != nil || float != float64(want) {
 			t.Errorf("%s: got %v, %v, want %d", data, float, err, want)
 		}
-		if err := msgpack.Decode(raw, &dynamic); err != nil || dynamic != want && dynamic != float64(want) {
+		if err := msgpack.Codec.Decode(raw, &dynamic); err != nil || dynamic != want && dynamic != float64(want) {
 			t.Errorf("%s: got %#v, %v, want %d", data, dynamic, err, want)
 		}
 	}
@@ -148,7 +148,7 @@ func TestWhatDoesNotFitIsRefusedWithItsPlace(t *testing.T) {
 		{"80c0", "msgpack: 1 bytes after the end of the value (offset 1)"},
 	} {
 		raw, _ := hex.DecodeString(test.data)
-		if err := msgpack.Decode(raw, new(order)); err == nil || err.Error() != test.want {
+		if err := msgpack.Codec.Decode(raw, new(order)); err == nil || err.Error() != test.want {
 			t.Errorf("%s:\ngot  %v\nwant %s", test.data, err, test.want)
 		}
 	}
@@ -159,7 +159,7 @@ func TestUnknownFieldsAreSkippedWhateverTheyAre(t *testing.T) {
 		Last int `json:"last"`
 	}
 	raw, _ := hex.DecodeString("88" + "a161" + "d40501" + "a162" + "9283a1780102a1790304c0" + "a163" + "c403010203" + "a164" + "cb3ff8000000000000" + "01" + "c0" + "a165" + "81a0c2" + "a166" + "90" + "a46c617374" + "07")
-	if err := msgpack.Decode(raw, &got); err != nil || got.Last != 7 {
+	if err := msgpack.Codec.Decode(raw, &got); err != nil || got.Last != 7 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

@@ -9,19 +9,13 @@ import (
 	"github.com/sabir-go/sabir/internal/document"
 )
 
-// Name is the name of this codec in URLs, flags and handshakes.
-const Name = "msgpack"
+// codecName is the name of this codec in URLs, flags and handshakes.
+const codecName = "msgpack"
 
 // Codec is the MessagePack codec as it is registered, for sabir.Codecs: see [codec.Codec].
 var Codec = document.New(format{})
 
 func init() { codec.Register(Codec) }
-
-// Append appends v as MessagePack to dst, as the registered codec does: see [codec.Codec].
-func Append(dst []byte, v any) ([]byte, error) { return Codec.Append(dst, v) }
-
-// Decode reads the MessagePack value in data into v, as the registered codec does: see [codec.Codec].
-func Decode(data []byte, v any) error { return Codec.Decode(data, v) }
 
 // The first bytes, as the specification names them.
 const (
@@ -65,7 +59,7 @@ const (
 // format is MessagePack for package document.
 type format struct{}
 
-func (format) Name() string { return Name }
+func (format) Name() string { return codecName }
 
 func (format) AppendNil(dst []byte) []byte { return append(dst, nilByte) }
 

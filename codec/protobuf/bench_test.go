@@ -40,7 +40,7 @@ func TestAPlainStructReadsWhatAGeneratedMessageWrote(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got api
-	if err := protobuf.Decode(data, &got); err != nil || len(got.Methods) != 10 || got.Methods[9].ResponseTypeURL != "type.example.com/Response" {
+	if err := protobuf.Codec.Decode(data, &got); err != nil || len(got.Methods) != 10 || got.Methods[9].ResponseTypeURL != "type.example.com/Response" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	var back apipb.Api
@@ -56,7 +56,7 @@ func BenchmarkAgainstTheLibrary(b *testing.B) {
 		b.Fatal(err)
 	}
 	var value api
-	if err := protobuf.Decode(data, &value); err != nil {
+	if err := protobuf.Codec.Decode(data, &value); err != nil {
 		b.Fatal(err)
 	}
 	descriptor, err := protobuf.Descriptor(reflect.TypeFor[api]())
@@ -72,10 +72,10 @@ func BenchmarkAgainstTheLibrary(b *testing.B) {
 		name string
 		run  func() error
 	}{
-		{"append", func() error { _, err := protobuf.Append(buffer, &value); return err }},
+		{"append", func() error { _, err := protobuf.Codec.Append(buffer, &value); return err }},
 		{"append generated", func() error { _, err := (proto.MarshalOptions{}).MarshalAppend(buffer, message); return err }},
 		{"append dynamic", func() error { _, err := (proto.MarshalOptions{}).MarshalAppend(buffer, dynamic); return err }},
-		{"decode", func() error { return protobuf.Decode(data, new(api)) }},
+		{"decode", func() error { return protobuf.Codec.Decode(data, new(api)) }},
 		{"decode generated", func() error { return proto.Unmarshal(data, new(apipb.Api)) }},
 		{"decode dynamic", func() error { return proto.Unmarshal(data, dynamicpb.NewMessage(descriptor)) }},
 	} {

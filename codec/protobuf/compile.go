@@ -65,7 +65,7 @@ type value struct {
 // plans holds every compiled type: reflect.Type to *message. It grows with the types of the program, never with input.
 var plans sync.Map
 
-var rules = layout.Rules{Tag: Name, Custom: protobuf{}.Claims}
+var rules = layout.Rules{Tag: codecName, Custom: protobuf{}.Claims}
 
 // planOf returns the plan of t, compiling it on first use. That of a pointer to a struct is the struct's.
 func planOf(t reflect.Type) (*message, *codec.Error) {
@@ -143,7 +143,7 @@ func (c *compiler) message(t *layout.Type) (*message, error) {
 
 // numberOf returns the number in the tag, or the number after that of the field before.
 func numberOf(f layout.Field, next protowire.Number) (protowire.Number, error) {
-	tag, ok := f.Tag.Lookup(Name)
+	tag, ok := f.Tag.Lookup(codecName)
 	if !ok {
 		tag = strconv.Itoa(int(next))
 	}
@@ -250,5 +250,5 @@ func (c *compiler) entry(t *layout.Type) (value, error) {
 
 // fault makes an error of this codec at an unknown place. The path is put before it on the way out.
 func fault(offset int, text string) *codec.Error {
-	return &codec.Error{Codec: Name, Offset: int64(offset), Message: text}
+	return &codec.Error{Codec: codecName, Offset: int64(offset), Message: text}
 }

@@ -113,7 +113,7 @@ func (d *decoder) arrays(m *message, counts []int) *codec.Error {
 }
 
 func wrongLength(t *layout.Type, n int) *codec.Error {
-	return &codec.Error{Codec: Name, Offset: -1, Want: fmt.Sprintf("%d elements for %s", t.Len, t.Go), Got: fmt.Sprint(n)}
+	return &codec.Error{Codec: codecName, Offset: -1, Want: fmt.Sprintf("%d elements for %s", t.Len, t.Go), Got: fmt.Sprint(n)}
 }
 
 // field decodes one occurrence of f at the beginning of data, and returns how many bytes it takes.

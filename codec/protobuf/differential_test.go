@@ -130,7 +130,7 @@ func TestTheLibraryReadsWhatAppendWroteAndDecodeReadsTheLibrary(t *testing.T) {
 	}
 	for name, v := range values {
 		t.Run(name, func(t *testing.T) {
-			data, err := protobuf.Append(nil, v)
+			data, err := protobuf.Codec.Append(nil, v)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,10 +142,10 @@ func TestTheLibraryReadsWhatAppendWroteAndDecodeReadsTheLibrary(t *testing.T) {
 				t.Errorf("the library writes %d bytes, Append wrote %d", len(theirs), len(data))
 			}
 			ours, back := reflect.New(reflect.TypeOf(v)), reflect.New(reflect.TypeOf(v))
-			if err := protobuf.Decode(data, ours.Interface()); err != nil {
+			if err := protobuf.Codec.Decode(data, ours.Interface()); err != nil {
 				t.Fatal(err)
 			}
-			if err := protobuf.Decode(theirs, back.Interface()); err != nil {
+			if err := protobuf.Codec.Decode(theirs, back.Interface()); err != nil {
 				t.Fatalf("Decode refuses what the library wrote: %v\n%x", err, theirs)
 			}
 			if name == "everything" { // generated messages compare by proto.Equal only, so by their text
@@ -163,7 +163,7 @@ func TestTheLibraryReadsWhatAppendWroteAndDecodeReadsTheLibrary(t *testing.T) {
 
 func mustAppend(t *testing.T, v any) []byte {
 	t.Helper()
-	data, err := protobuf.Append(nil, v)
+	data, err := protobuf.Codec.Append(nil, v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestListsOfNumbersAreReadPackedAndNot(t *testing.T) {
 	type numbers struct{ N []int32 }
 	for name, data := range map[string][]byte{"packed": {0x0a, 3, 1, 2, 3}, "one by one": {0x08, 1, 0x08, 2, 0x08, 3}, "both": {0x0a, 2, 1, 2, 0x08, 3}} {
 		var got numbers
-		if err := protobuf.Decode(data, &got); err != nil || !reflect.DeepEqual(got.N, []int32{1, 2, 3}) {
+		if err := protobuf.Codec.Decode(data, &got); err != nil || !reflect.DeepEqual(got.N, []int32{1, 2, 3}) {
 			t.Errorf("%s: %v, %v", name, got.N, err)
 		}
 	}
@@ -239,7 +239,7 @@ func TestAnAnyThatComesTwiceIsMergedAsTheLibraryDoes(t *testing.T) {
 		"a list after an object is new": {slices.Concat(list(1), object("a", 1), list(2)), []any{2.0}},
 	} {
 		var got carrier
-		if err := protobuf.Decode(test.data, &got); err != nil || !reflect.DeepEqual(got.V, test.want) {
+		if err := protobuf.Codec.Decode(test.data, &got); err != nil || !reflect.DeepEqual(got.V, test.want) {
 			t.Errorf("%s: got %v, %v", name, got.V, err)
 		}
 	}
@@ -255,7 +255,7 @@ func unmarshal(data []byte, m proto.Message) (panicked bool, err error) {
 // What Decode accepts the library accepts as well, and what the library makes of it Decode reads as the same value.
 func FuzzTheLibraryAgrees(f *testing.F) {
 	for _, v := range []any{full(), everything{}} {
-		data, err := protobuf.Append(nil, v)
+		data, err := protobuf.Codec.Append(nil, v)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -267,7 +267,7 @@ func FuzzTheLibraryAgrees(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var ours everything
-		if protobuf.Decode(data, &ours) != nil {
+		if protobuf.Codec.Decode(data, &ours) != nil {
 			return
 		}
 		m := dynamicpb.NewMessage(descriptor)
@@ -281,14 +281,14 @@ func FuzzTheLibraryAgrees(f *testing.F) {
 			t.Fatal(err)
 		}
 		var again everything
-		if err := protobuf.Decode(theirs, &again); err != nil {
+		if err := protobuf.Codec.Decode(theirs, &again); err != nil {
 			t.Fatalf("Decode refuses what the library made of the same bytes: %v", err)
 		}
-		first, err := protobuf.Append(nil, ours)
+		first, err := protobuf.Codec.Append(nil, ours)
 		if err != nil {
 			return // such as an any that holds a number beyond what it may
 		}
-		second, err := protobuf.Append(nil, again)
+		second, err := protobuf.Codec.Append(nil, again)
 		if err != nil || len(first) != len(second) {
 			t.Errorf("%d bytes, and %d by way of the library: %v", len(first), len(second), err)
 		}

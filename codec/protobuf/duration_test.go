@@ -29,13 +29,13 @@ func TestADurationIsTheWellKnownType(t *testing.T) {
 			t.Errorf("%v: %x, want %x", d, data, want)
 		}
 		var back timed
-		if err := protobuf.Decode(data, &back); err != nil || back.Took != d {
+		if err := protobuf.Codec.Decode(data, &back); err != nil || back.Took != d {
 			t.Errorf("%v came back as %v, %v", d, back.Took, err)
 		}
 	}
 	all := timed{All: []time.Duration{0, time.Hour}, By: map[time.Duration]time.Duration{time.Second: -time.Minute}}
 	var back timed
-	if err := protobuf.Decode(mustAppend(t, all), &back); err != nil || len(back.All) != 2 || back.All[1] != time.Hour || back.By[time.Second] != -time.Minute {
+	if err := protobuf.Codec.Decode(mustAppend(t, all), &back); err != nil || len(back.All) != 2 || back.All[1] != time.Hour || back.By[time.Second] != -time.Minute {
 		t.Errorf("%v, %v", back, err)
 	}
 }
@@ -47,7 +47,7 @@ func TestDurationsThatGoDoesNotHoldAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		var back timed
-		if err := protobuf.Decode(append([]byte{1<<3 | 2, byte(len(inner))}, inner...), &back); err == nil {
+		if err := protobuf.Codec.Decode(append([]byte{1<<3 | 2, byte(len(inner))}, inner...), &back); err == nil {
 			t.Errorf("%v was read as %v", d, back.Took)
 		}
 	}

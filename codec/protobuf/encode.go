@@ -242,7 +242,7 @@ func appendGenerated(dst []byte, t *layout.Type, at unsafe.Pointer) ([]byte, *co
 	m := valueAt(t, at).Interface().(proto.Message)
 	out, err := proto.MarshalOptions{}.MarshalAppend(dst, m)
 	if err != nil {
-		return dst, &codec.Error{Codec: Name, Offset: -1, Message: err.Error(), Err: err}
+		return dst, &codec.Error{Codec: codecName, Offset: -1, Message: err.Error(), Err: err}
 	}
 	return out, nil
 }

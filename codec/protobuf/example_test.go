@@ -13,10 +13,10 @@ func ExampleAppend() {
 		Total int64    `json:"total" protobuf:"4"`
 		Tags  []string `json:"tags" protobuf:"5"`
 	}
-	data, err := protobuf.Append(nil, order{"o-1", 300, []string{"new"}})
+	data, err := protobuf.Codec.Append(nil, order{"o-1", 300, []string{"new"}})
 	fmt.Printf("%x %v\n", data, err)
 	var got order
-	err = protobuf.Decode(data, &got)
+	err = protobuf.Codec.Decode(data, &got)
 	fmt.Println(got, err)
 	// Output:
 	// 0a036f2d3120ac022a036e6577 <nil>

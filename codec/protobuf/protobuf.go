@@ -11,17 +11,20 @@ import (
 	"github.com/sabir-go/sabir/internal/layout"
 )
 
-// Name is the name of this codec in URLs, flags and handshakes.
-const Name = "protobuf"
+// codecName is the name of this codec in URLs, flags and handshakes.
+const codecName = "protobuf"
 
-// Codec is the Protocol Buffers codec as it is registered, for sabir.Codecs: see [codec.Codec].
+// Codec is the Protocol Buffers codec as it is registered, for sabir.Codecs: see [codec.Codec]. It appends a generated message, a plain
+// Go value, or a pointer to a variable for either. A nil message, or nil pointer to a struct, is written as an empty message. It
+// decodes into a generated message or a pointer to a plain Go value, which is emptied first, or a pointer to a variable for a
+// generated message or a pointer to a struct, which gets a new one.
 var Codec = codec.Contained(protobuf{})
 
 func init() { codec.Register(Codec) }
 
 type protobuf struct{}
 
-func (protobuf) Name() string { return Name }
+func (protobuf) Name() string { return codecName }
 
 var messageType = reflect.TypeFor[proto.Message]()
 
@@ -29,10 +32,6 @@ var messageType = reflect.TypeFor[proto.Message]()
 func (protobuf) Claims(t reflect.Type) bool {
 	return t.Kind() == reflect.Pointer && t.Implements(messageType)
 }
-
-// Append appends the encoding of v to dst, as the registered codec does: see [codec.Codec]. v is a generated message, a
-// plain Go value, or a pointer to a variable for either. A nil message, or nil pointer to a struct, is written as an empty message.
-func Append(dst []byte, v any) ([]byte, error) { return Codec.Append(dst, v) }
 
 func (protobuf) Append(dst []byte, v any) ([]byte, error) {
 	if m, ok := v.(proto.Message); ok {
@@ -64,14 +63,10 @@ func (protobuf) Append(dst []byte, v any) ([]byte, error) {
 func appendProto(dst []byte, m proto.Message) ([]byte, error) {
 	out, err := proto.MarshalOptions{}.MarshalAppend(dst, m)
 	if err != nil {
-		return dst, &codec.Error{Codec: Name, Offset: -1, Message: err.Error(), Err: err}
+		return dst, &codec.Error{Codec: codecName, Offset: -1, Message: err.Error(), Err: err}
 	}
 	return out, nil
 }
-
-// Decode reads data into v, as the registered codec does: see [codec.Codec]. v is a generated message or a pointer to a plain Go
-// value, which is emptied first, or a pointer to a variable for a generated message or a pointer to a struct, which gets a new one.
-func Decode(data []byte, v any) error { return Codec.Decode(data, v) }
 
 func (protobuf) Decode(data []byte, v any) error {
 	if m, ok := v.(proto.Message); ok {
@@ -108,7 +103,7 @@ func decodeProto(data []byte, v any, m proto.Message) error {
 		return fault(-1, fmt.Sprintf("Decode needs a pointer that is not nil, got a nil %T", v))
 	}
 	if err := proto.Unmarshal(data, m); err != nil {
-		return &codec.Error{Codec: Name, Offset: -1, Message: err.Error(), Err: err}
+		return &codec.Error{Codec: codecName, Offset: -1, Message: err.Error(), Err: err}
 	}
 	return nil
 }

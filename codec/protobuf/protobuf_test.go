@@ -40,16 +40,16 @@ func TestAPointerToAStructIsWrittenAsTheStruct(t *testing.T) {
 		"to a zero struct": {&user{}, &user{}},
 		"nil":              {nil, &user{}},
 	} {
-		data, err := protobuf.Append(nil, &c.sent)
+		data, err := protobuf.Codec.Append(nil, &c.sent)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		plain, err := protobuf.Append(nil, *c.want)
+		plain, err := protobuf.Codec.Append(nil, *c.want)
 		if err != nil || string(data) != string(plain) {
 			t.Errorf("%s is written as %x, the struct as %x, %v", name, data, plain, err)
 		}
 		var got *user
-		if err := protobuf.Decode(data, &got); err != nil || !reflect.DeepEqual(got, c.want) {
+		if err := protobuf.Codec.Decode(data, &got); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s comes back as %v, %v", name, got, err)
 		}
 	}
@@ -75,14 +75,14 @@ func TestWhatHasNoValueIsRefused(t *testing.T) {
 func TestBrokenBytesAreACodecError(t *testing.T) {
 	var got *wrapperspb.StringValue
 	err := protobuf.Codec.Decode([]byte{0xff, 0xff, 0xff}, &got)
-	if e, ok := errors.AsType[*codec.Error](err); !ok || e.Codec != protobuf.Name {
+	if e, ok := errors.AsType[*codec.Error](err); !ok || e.Codec != "protobuf" {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestMessagesAreClaimedAndNothingElse(t *testing.T) {
 	for typ, want := range map[reflect.Type]string{
-		reflect.TypeFor[*wrapperspb.StringValue](): protobuf.Name,
+		reflect.TypeFor[*wrapperspb.StringValue](): "protobuf",
 		reflect.TypeFor[wrapperspb.StringValue]():  "",
 		reflect.TypeFor[*int]():                    "",
 		reflect.TypeFor[string]():                  "",
@@ -119,7 +119,7 @@ func TestAListInManyPartsTakesMemoryInProportion(t *testing.T) {
 		var got lists
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		err := protobuf.Decode(data, &got)
+		err := protobuf.Codec.Decode(data, &got)
 		runtime.ReadMemStats(&after)
 		if taken := after.TotalAlloc - before.TotalAlloc; err != nil || len(got.Packed) < 20_000 || taken > uint64(100*len(data)) {
 			t.Errorf("%s: %d bytes of data took %d bytes for %d elements, %v", name, len(data), taken, len(got.Packed), err)
@@ -135,13 +135,13 @@ func TestWhatIsWrittenInDepthIsRead(t *testing.T) {
 	deepest := 0
 	for levels := 1; levels < 200; levels++ {
 		head, v = &chain{head}, []any{v}
-		if data, err := protobuf.Append(nil, head); err == nil {
-			if err := protobuf.Decode(data, new(chain)); err != nil {
+		if data, err := protobuf.Codec.Append(nil, head); err == nil {
+			if err := protobuf.Codec.Decode(data, new(chain)); err != nil {
 				t.Fatalf("%d messages cannot be read: %v", levels, err)
 			}
 		}
-		if data, err := protobuf.Append(nil, holder{v}); err == nil {
-			if err := protobuf.Decode(data, new(holder)); err != nil {
+		if data, err := protobuf.Codec.Append(nil, holder{v}); err == nil {
+			if err := protobuf.Codec.Decode(data, new(holder)); err != nil {
 				t.Fatalf("%d lists cannot be read: %v", levels, err)
 			}
 			deepest = levels
@@ -155,11 +155,11 @@ func TestWhatIsWrittenInDepthIsRead(t *testing.T) {
 func TestAnErrorSaysWhereAndWhat(t *testing.T) {
 	type writer struct{ Lines []struct{ Count string } }
 	type reader struct{ Lines []struct{ Count int } }
-	data, err := protobuf.Append(nil, writer{Lines: []struct{ Count string }{{"a"}}})
+	data, err := protobuf.Codec.Append(nil, writer{Lines: []struct{ Count string }{{"a"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = protobuf.Decode(data, new(reader))
+	err = protobuf.Codec.Decode(data, new(reader))
 	if want := "protobuf: at /Lines/0/Count: want a varint, got bytes with their length (offset 3)"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -169,11 +169,11 @@ func TestNumbersThatDoNotFitAreRefused(t *testing.T) {
 	for _, pair := range []struct{ from, into any }{
 		{int64(1 << 40), new(int32)}, {int32(200), new(int8)}, {int8(-1), new(uint8)}, {uint64(1 << 63), new(uint32)}, {int16(-300), new(int8)},
 	} {
-		data, err := protobuf.Append(nil, pair.from)
+		data, err := protobuf.Codec.Append(nil, pair.from)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := protobuf.Decode(data, pair.into); err == nil || !strings.Contains(err.Error(), "out of the range") {
+		if err := protobuf.Codec.Decode(data, pair.into); err == nil || !strings.Contains(err.Error(), "out of the range") {
 			t.Errorf("%v into %T: %v", pair.from, pair.into, err)
 		}
 	}
@@ -185,7 +185,7 @@ func TestArraysWantAllOfTheirElementsOrNone(t *testing.T) {
 		data string
 		ok   bool
 	}{"three": {"\x0a\x03\x01\x02\x03", true}, "none": {"", true}, "two": {"\x0a\x02\x01\x02", false}, "four": {"\x08\x01\x08\x01\x08\x01\x08\x01", false}} {
-		if err := protobuf.Decode([]byte(tt.data), new(three)); (err == nil) != tt.ok {
+		if err := protobuf.Codec.Decode([]byte(tt.data), new(three)); (err == nil) != tt.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -200,7 +200,7 @@ func TestTheLastOfTwoCountsAndMessagesAreMerged(t *testing.T) {
 	}
 	data := "\x08\x01\x08\x02" + "\x12\x02\x08\x05" + "\x12\x02\x10\x06" + "\x1a\x05\x0a\x01k\x10\x01" + "\x1a\x05\x0a\x01k\x10\x02"
 	var got outer
-	if err := protobuf.Decode([]byte(data), &got); err != nil || got.N != 2 || *got.Inner != (inner{5, 6}) || got.Map["k"] != 2 || len(got.Map) != 1 {
+	if err := protobuf.Codec.Decode([]byte(data), &got); err != nil || got.N != 2 || *got.Inner != (inner{5, 6}) || got.Map["k"] != 2 || len(got.Map) != 1 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -211,7 +211,7 @@ func TestTheTargetIsEmptiedFirst(t *testing.T) {
 		B []int
 	}
 	got := value{1, []int{1}}
-	if err := protobuf.Decode(nil, &got); err != nil || got.A != 0 || got.B != nil {
+	if err := protobuf.Codec.Decode(nil, &got); err != nil || got.A != 0 || got.B != nil {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

@@ -42,7 +42,7 @@ type value struct {
 // objects holds every compiled type: reflect.Type to *object. It grows with the types of the program, never with input.
 var objects sync.Map
 
-var rules = layout.Rules{Tag: Name}
+var rules = layout.Rules{Tag: codecName}
 
 // objectOf returns the compiled form of t, compiling it on first use.
 func objectOf(t reflect.Type) (*object, error) {
@@ -119,7 +119,7 @@ func (c *compiler) object(t *layout.Type) (*object, error) {
 
 // idOf returns the id in the tag, or the number after that of the field before.
 func idOf(f layout.Field, next int) (int, error) {
-	tag, ok := f.Tag.Lookup(Name)
+	tag, ok := f.Tag.Lookup(codecName)
 	if !ok {
 		tag = strconv.Itoa(next)
 	}

@@ -14,16 +14,16 @@ import (
 
 // The names of the two protocols as codecs.
 const (
-	Name        = "thrift"
-	CompactName = "thrift-compact"
+	codecName   = "thrift"
+	compactName = "thrift-compact"
 )
 
 // The registered codecs, for sabir.Codecs: see [codec.Codec]. Codec writes the binary protocol, Compact the compact one.
 var (
-	Codec = newProtocol(Name, false, func(m *memory) apache.TProtocol {
+	Codec = newProtocol(codecName, false, func(m *memory) apache.TProtocol {
 		return apache.NewTBinaryProtocolConf(m, configuration())
 	})
-	Compact = newProtocol(CompactName, true, func(m *memory) apache.TProtocol {
+	Compact = newProtocol(compactName, true, func(m *memory) apache.TProtocol {
 		return apache.NewTCompactProtocolConf(m, configuration())
 	})
 )

@@ -77,8 +77,8 @@ func startDoors(t *testing.T, seed string) string {
 type structs struct{}
 
 func (structs) Name() string                       { return "proto" }
-func (structs) Marshal(v any) ([]byte, error)      { return protobuf.Append(nil, v) }
-func (structs) Unmarshal(data []byte, v any) error { return protobuf.Decode(data, v) }
+func (structs) Marshal(v any) ([]byte, error)      { return protobuf.Codec.Append(nil, v) }
+func (structs) Unmarshal(data []byte, v any) error { return protobuf.Codec.Decode(data, v) }
 
 // loss is a way in which a node is lost, and the time in which its callers must learn of it.
 var losses = []struct {

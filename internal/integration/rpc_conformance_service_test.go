@@ -234,7 +234,7 @@ func (e *conformanceError) with(info *requestInfo) error {
 }
 
 func asAny(name string, message any) *anypb.Any {
-	data, err := protobuf.Append(nil, message)
+	data, err := protobuf.Codec.Append(nil, message)
 	if err != nil {
 		panic(err)
 	}

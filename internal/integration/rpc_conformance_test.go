@@ -125,7 +125,7 @@ func serveConformance(protos string) error {
 		return err
 	}
 	at := netip.MustParseAddrPort(node.HTTPAddr())
-	answer, err := protobuf.Append(nil, &struct {
+	answer, err := protobuf.Codec.Append(nil, &struct {
 		Host        string
 		Port        uint32
 		Certificate []byte
@@ -149,7 +149,7 @@ func readDelimited(from io.Reader, into any) error {
 	if _, err := io.ReadFull(from, data); err != nil {
 		return err
 	}
-	return protobuf.Decode(data, into)
+	return protobuf.Codec.Decode(data, into)
 }
 
 // registerConformance makes the suite's messages known by name, as generated code would: JSON needs that for those in an Any.

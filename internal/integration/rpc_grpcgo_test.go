@@ -106,8 +106,8 @@ func counter(waiting chan<- struct{}, goOn <-chan struct{}) *sabir.Service {
 type plain struct{}
 
 func (plain) Name() string                       { return "proto" }
-func (plain) Marshal(v any) ([]byte, error)      { return protobuf.Append(nil, v) }
-func (plain) Unmarshal(data []byte, v any) error { return protobuf.Decode(data, v) }
+func (plain) Marshal(v any) ([]byte, error)      { return protobuf.Codec.Append(nil, v) }
+func (plain) Unmarshal(data []byte, v any) error { return protobuf.Codec.Decode(data, v) }
 
 func dialCounter(t *testing.T, s *sabir.Service, options ...sabir.NodeOption) (*grpc.ClientConn, *sabir.Node) {
 	t.Helper()

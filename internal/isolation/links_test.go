@@ -14,16 +14,16 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/cbor"
-	"github.com/sabir-go/sabir/codec/gob"
-	"github.com/sabir-go/sabir/codec/msgpack"
+	_ "github.com/sabir-go/sabir/codec/cbor"
+	_ "github.com/sabir-go/sabir/codec/gob"
+	_ "github.com/sabir-go/sabir/codec/msgpack"
 	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/wire"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
 // The formats of links that the rows are for.
-var linkFormats = []string{native.Name, "json", msgpack.Name, cbor.Name, gob.Name}
+var linkFormats = []string{native.Name, "json", "msgpack", "cbor", "gob"}
 
 // ownGoroutine is the reason of entry points at which the code of a value runs on the caller's goroutine.
 const ownGoroutine = "the goroutine is the sender's own"
@@ -45,7 +45,7 @@ func linkEntryPoints() (list []entryPoint) {
 			entryPoint{name: "stream from another node, " + format, open: streamOverLink(format, false),
 				cannot: map[fault]string{exitsRead: ownGoroutine, panicsChecked: notChecked, exitsChecked: notChecked}},
 		}
-		if format == gob.Name {
+		if format == "gob" {
 			for _, row := range rows {
 				for _, f := range []fault{panicsWritten, panicsRead, exitsWritten, exitsRead} {
 					row.cannot[f] = "gob asks no MarshalText"

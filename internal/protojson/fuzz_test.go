@@ -36,8 +36,8 @@ func FuzzJSON(f *testing.F) {
 		if err := protojson.Codec.Decode(again, &second); err != nil {
 			t.Fatalf("%s was read, and written as %s: %v", text, again, err)
 		}
-		one, _ := protobuf.Append(nil, &first)
-		two, _ := protobuf.Append(nil, &second)
+		one, _ := protobuf.Codec.Append(nil, &first)
+		two, _ := protobuf.Codec.Append(nil, &second)
 		if len(one) != len(two) || len(first.Tags) == 0 && reflect.TypeOf(first.Any) != reflect.TypeOf(second.Any) {
 			t.Fatalf("%s became %s: %x and %x", text, again, one, two)
 		}

@@ -31,7 +31,7 @@ func (format) Name() string { return "protojson" }
 // Decode implements codec.Codec.
 func (f format) Decode(data []byte, v any) error {
 	if len(data) == 0 {
-		return protobuf.Decode(nil, v)
+		return protobuf.Codec.Decode(nil, v)
 	}
 	m, err := messageOf(v)
 	if err != nil {
@@ -44,7 +44,7 @@ func (f format) Decode(data []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	return protobuf.Decode(wire, v)
+	return protobuf.Codec.Decode(wire, v)
 }
 
 // Append implements codec.Codec.
@@ -53,7 +53,7 @@ func (f format) Append(dst []byte, v any) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	wire, err := protobuf.Append(nil, v)
+	wire, err := protobuf.Codec.Append(nil, v)
 	if err != nil {
 		return dst, err
 	}

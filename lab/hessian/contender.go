@@ -23,11 +23,11 @@ type contender struct {
 func contenderOf(row string) (contender, error) {
 	switch row {
 	case "sabir hessian":
-		return contender{complexObject(), hessian.Append, decodeAny(mustLookup(hessian.Name))}, nil
+		return contender{complexObject(), hessian.Codec.Append, decodeAny(mustLookup("hessian"))}, nil
 	case "sabir json":
 		return contender{complexObject(), json.Append, decodeAny(mustLookup(json.Name))}, nil
 	case "sabir hessian, struct":
-		return typed(mustLookup(hessian.Name))
+		return typed(mustLookup("hessian"))
 	case "sabir json, struct":
 		return typed(mustLookup(json.Name))
 	case "dubbo-go-hessian2":

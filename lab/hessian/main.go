@@ -31,7 +31,7 @@ func start(o child.Order) (child.Job, error) {
 // operation does its work n times and then looks at the last result; size is that of the object.
 func operation(row, work string) (size int, do func(n int) error, err error) {
 	if row == memoryCopy {
-		data, err := hessian.Append(nil, complexObject())
+		data, err := hessian.Codec.Append(nil, complexObject())
 		if err != nil {
 			return 0, nil, err
 		}
