@@ -146,7 +146,7 @@ func (s *operation) serveInbound(in *gateway.Inbound, format codec.Codec, dst, b
 	if format == nil {
 		held, ok := s.node.memory.Decode(s.action.In, body)
 		if !ok {
-			return dst, s.inputTooMuch()
+			return dst, s.node.holdsTooMuch()
 		}
 		defer s.node.memory.Own().Give(held)
 	}
@@ -175,13 +175,18 @@ func (s *operation) serveInbound(in *gateway.Inbound, format codec.Codec, dst, b
 
 func (s *operation) runInbound(in *gateway.Inbound, f localRequest, c *gatewayCall) error {
 	if n := s.node; !s.inline {
-		if n.memory.Full() && s.classOf(in) > admission.Critical {
-			return n.tooManyCalls()
+		class := s.classOf(in)
+		full := func() bool { return class > admission.Critical && n.memory.Full() }
+		if full() {
+			return n.holdsTooMuch()
 		}
-		if !n.admission.Enter(in.Context, s.classOf(in), in.Limit) {
+		if !n.admission.Enter(in.Context, class, in.Limit) {
 			return n.tooManyCalls()
 		}
 		defer n.admission.Leave()
+		if full() { // the answers of those before it took the space while it waited
+			return n.holdsTooMuch()
+		}
 		begun, ok := s.load.Begin()
 		if !ok {
 			return s.tooManyCalls()
@@ -216,10 +221,9 @@ func (n *Node) tooManyCalls() *Error {
 	return &Error{Code: CodeResourceExhausted, Name: nameTooManyCalls, Node: n.id, Retryable: true, Message: "node " + n.id + " " + n.admission.TooMuch()}
 }
 
-// inputTooMuch is the error of a call whose input has no space as a value.
-func (s *operation) inputTooMuch() *Error {
-	return &Error{Code: CodeResourceExhausted, Name: nameTooManyCalls, Node: s.node.id, Retryable: true,
-		Message: "the inputs of the calls that node " + s.node.id + " handles now leave no space for another of " + s.name + ": see sabir.BufferLimits"}
+// holdsTooMuch is the error of a call whose answer there is no memory for.
+func (n *Node) holdsTooMuch() *Error {
+	return &Error{Code: CodeResourceExhausted, Name: nameTooManyCalls, Node: n.id, Retryable: true, Message: "node " + n.id + " holds as much as it may for others"}
 }
 
 // tooManyCalls is the error of a call that would be answered too late, by what the action does and not by the node's processors.
