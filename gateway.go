@@ -221,7 +221,7 @@ func (n *Node) tooManyCalls() *Error {
 	return &Error{Code: CodeResourceExhausted, Name: nameTooManyCalls, Node: n.id, Retryable: true, Message: "node " + n.id + " " + n.admission.TooMuch()}
 }
 
-// holdsTooMuch is the error of a call whose answer there is no memory for.
+// holdsTooMuch is the error of a call whose input or answer has no space.
 func (n *Node) holdsTooMuch() *Error {
 	return &Error{Code: CodeResourceExhausted, Name: nameTooManyCalls, Node: n.id, Retryable: true, Message: "node " + n.id + " holds as much as it may for others"}
 }

@@ -83,6 +83,8 @@ func Dial(baseURL string, options ...Option) (*Client, error) {
 		MaxResponseHeaderBytes: 64 << 10,
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      true,
+		// HTTP/2 stays on a connection whatever becomes of the calls on it, so that one which carries nothing any more, as after a failover, is found by this only.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: dialTimeout, PingTimeout: dialTimeout},
 	}
 	for _, o := range options {
 		o(c)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -346,4 +348,39 @@ func TestABaseURLMayHaveAPath(t *testing.T) {
 	if out, err := client.Call(t.Context(), "shop.hello", []byte(`{"name":"Ada"}`)); err != nil || string(out) != `{"text":"Hello, Ada"}` {
 		t.Errorf("%s, %v", out, err)
 	}
+}
+
+func TestAClientGivesAConnectionUpThatCarriesNothingAnyMore(t *testing.T) {
+	brokers.Long(t)
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, "{}")
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	between := brokers.NewForwarder(t, server.Listener.Addr().String())
+	client, err := Dial("https://"+between.Addr(), TLS(&tls.Config{InsecureSkipVerify: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	call := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := client.Call(ctx, "shop.hello", nil)
+		return err
+	}
+	if err := call(); err != nil {
+		t.Fatal(err)
+	}
+	between.Silence()
+	begun := time.Now()
+	for err := call(); err != nil; err = call() {
+		if time.Since(begun) > 30*time.Second {
+			t.Fatalf("the node is there, and has not been called on a new connection for %v: %v", time.Since(begun), err)
+		}
+	}
+	t.Logf("answered again after %v", time.Since(begun))
 }

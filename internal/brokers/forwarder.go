@@ -15,7 +15,7 @@ type Forwarder struct {
 
 	mu     sync.Mutex
 	target string
-	conns  map[net.Conn]bool
+	conns  map[net.Conn]bool // those that are true carry nothing any more
 	closed bool
 }
 
@@ -58,6 +58,15 @@ func (f *Forwarder) Cut() {
 	}
 }
 
+// Silence keeps the connections that are there open, and has them carry nothing any more, as behind a firewall that has forgotten them.
+func (f *Forwarder) Silence() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for conn := range f.conns {
+		f.conns[conn] = true
+	}
+}
+
 func (f *Forwarder) accept() {
 	for {
 		client, err := f.listener.Accept()
@@ -87,7 +96,7 @@ func (f *Forwarder) keep(conns ...net.Conn) bool {
 		if f.closed {
 			conn.Close()
 		} else {
-			f.conns[conn] = true
+			f.conns[conn] = false
 		}
 	}
 	return !f.closed
@@ -95,10 +104,26 @@ func (f *Forwarder) keep(conns ...net.Conn) bool {
 
 // copy passes on what from sends until either has ended, and then ends both.
 func (f *Forwarder) copy(to, from net.Conn) {
-	_, _ = io.Copy(to, from)
+	_, _ = io.Copy(way{f, to}, from)
 	to.Close()
 	from.Close()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.conns, from)
+}
+
+// way writes to one of the forwarder's connections what it still carries.
+type way struct {
+	*Forwarder
+	to net.Conn
+}
+
+func (w way) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	silent := w.conns[w.to]
+	w.mu.Unlock()
+	if silent {
+		return len(p), nil
+	}
+	return w.to.Write(p)
 }

@@ -48,6 +48,8 @@ func NewClient(urls []string, config *tls.Config, header func(http.Header)) (*Cl
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = config
+	// HTTP/2 stays on a connection whatever becomes of the requests on it, so that one which carries nothing any more, as after a failover, is found by this only.
+	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 2 * time.Second, PingTimeout: 3 * time.Second}
 	c.http = &http.Client{Transport: transport}
 	return c, nil
 }

@@ -2,8 +2,11 @@ package kubernetes_test
 
 import (
 	"bytes"
+	"context"
+	"crypto/tls"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/sabir-go/sabir/actor/grain/store"
 	_ "github.com/sabir-go/sabir/actor/grain/store/kubernetes"
+	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/storetest"
 	"github.com/sabir-go/sabir/lease"
 )
@@ -199,4 +203,35 @@ func TestOneOfTwoNodesHoldsALeaseOfKubernetes(t *testing.T) {
 	if l.Token() <= held.Token() {
 		t.Errorf("the token %d came after %d", l.Token(), held.Token())
 	}
+}
+
+func TestAConnectionThatCarriesNothingAnyMoreIsGivenUp(t *testing.T) {
+	brokers.Long(t)
+	t.Parallel()
+	server := newStandIn(t)
+	secure := httptest.NewUnstartedServer(server)
+	secure.EnableHTTP2 = true
+	secure.StartTLS()
+	defer secure.Close()
+	between := brokers.NewForwarder(t, secure.Listener.Addr().String())
+	s, err := store.Open(t.Context(), "kubernetes://"+between.Addr()+"/shop", store.Config{TLS: &tls.Config{InsecureSkipVerify: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	save(t, s, "reports", "held", 0)
+	between.Silence()
+	begun := time.Now()
+	look := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := s.Load(ctx, "lease", "reports")
+		return err
+	}
+	for err := look(); err != nil; err = look() {
+		if time.Since(begun) > 30*time.Second {
+			t.Fatalf("the API server is there, and has not been asked on a new connection for %v: %v", time.Since(begun), err)
+		}
+	}
+	t.Logf("answered again after %v", time.Since(begun))
 }

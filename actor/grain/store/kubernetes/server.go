@@ -71,6 +71,8 @@ func parse(at *url.URL, config *tls.Config) (s server, prefix string, err error)
 	}
 	transport := &http.Transport{TLSHandshakeTimeout: answerLimit, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true}
 	transport.DialContext = (&net.Dialer{Timeout: answerLimit}).DialContext
+	// HTTP/2 stays on a connection whatever becomes of the requests on it, so that one which carries nothing any more, as after a failover, is found by this only.
+	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: time.Second, PingTimeout: 2 * time.Second}
 	if transport.TLSClientConfig = config; config == nil {
 		file := query.Get("ca")
 		if file == "" && at.Host == "" {
