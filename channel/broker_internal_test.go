@@ -2,6 +2,7 @@ package channel
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"testing"
 	"time"
@@ -20,6 +21,69 @@ func (silent) Open(ctx context.Context, _ *url.URL, _ engine.Config) (engine.Sto
 }
 
 func init() { engine.Register("silent", silent{}) }
+
+// deaf is an engine that publishes nothing and does not look at contexts, as clients of brokers do that wait for another caller's connection.
+type deaf struct {
+	engine.Store
+	goOn chan struct{}
+}
+
+func (deaf) Declare(context.Context, engine.Spec) error { return nil }
+
+func (d deaf) Publish(_ context.Context, _ string, batch []*engine.Outgoing) {
+	<-d.goOn
+	batch[0].Err = nil
+}
+
+func TestAPublisherWaitsNoLongerThanItsOwnContextWhateverItsEngineDoes(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		b, stuck := newBroker(), deaf{goOn: make(chan struct{})}
+		b.node, b.store, b.begun, b.declared = sabir.NewNode(), stuck, true, make(map[string]engine.Spec)
+		publish := func() {
+			asked := time.Now()
+			ctx, done := context.WithTimeout(context.Background(), time.Second)
+			defer done()
+			err := b.publish(ctx, engine.Spec{Name: "orders"}, []*engine.Outgoing{{}})
+			if !errors.Is(err, ErrChannelUnreachable) || time.Since(asked) > time.Second+lastWord {
+				t.Errorf("a publisher with a second got %v after %v", err, time.Since(asked))
+			}
+		}
+		for range maxPublishing {
+			go publish()
+		}
+		bubbletest.Wait()
+		publish() // for which there is no room
+		time.Sleep(time.Minute)
+		if n := len(b.publishing); n != maxPublishing {
+			t.Errorf("%d attempts go on", n)
+		}
+		close(stuck.goOn)
+		bubbletest.Wait()
+		if n := len(b.publishing); n != 0 {
+			t.Errorf("%d attempts go on when the engine has ended all", n)
+		}
+	})
+}
+
+// hasty is an engine that says no more than that its caller's time is over.
+type hasty struct{ engine.Store }
+
+func (hasty) Publish(ctx context.Context, _ string, batch []*engine.Outgoing) {
+	<-ctx.Done()
+	batch[0].Err = ctx.Err()
+}
+
+func TestAPublisherWhoseTimeEndsBetweenTwoAttemptsIsToldThatTheMessageMayBeKept(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		b, spec := newBroker(), engine.Spec{Name: "orders"}
+		b.node, b.store, b.begun, b.declared = sabir.NewNode(), hasty{}, true, map[string]engine.Spec{spec.Name: spec}
+		ctx, done := context.WithTimeout(context.Background(), time.Second)
+		defer done()
+		if err := b.publish(ctx, spec, []*engine.Outgoing{{}}); !errors.Is(err, ErrChannelUnreachable) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
 
 func TestNobodyWaitsLongerForABrokerThatDoesNotAnswerThanItsOwnContext(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
