@@ -71,13 +71,17 @@ func Write(w io.Writer, a api.API, o Options) error {
 var packageName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
 
 // inPackage returns the actions of a package, and its name. Where no action has a package, as where the server answers no gRPC, those are all
-// actions. A file in another package than the server's would have names that the server does not know.
+// actions. A file in another package than the server's would have names that the server does not know, and so would one with a second
+// action of a method's name.
 func inPackage(actions []api.Action, pkg string) (own []api.Action, _ string, err error) {
-	packages := map[string][]api.Action{}
+	packages, taken := map[string][]api.Action{}, map[string]bool{}
 	for i := range actions {
-		if m, ok := protoname.ParseMethod(actions[i].RPC); ok {
-			packages[m.Package] = append(packages[m.Package], actions[i])
+		m, ok := protoname.ParseMethod(actions[i].RPC)
+		if !ok || taken[m.Path()] {
+			continue
 		}
+		taken[m.Path()] = true
+		packages[m.Package] = append(packages[m.Package], actions[i])
 	}
 	served := slices.Sorted(maps.Keys(packages))
 	switch {

@@ -385,6 +385,17 @@ func TestAFileIsOfAPackageThatTheServerHas(t *testing.T) {
 	}
 }
 
+// The server calls the first action under a method that two have the name of.
+func TestAMethodThatTwoActionsHaveTheNameOfIsThereOnce(t *testing.T) {
+	file := compiled(t, write(t, api.API{Actions: []api.Action{
+		{Name: "users.get-all", Service: "users", Path: "/users/get-all", RPC: "/users.Users/GetAll"},
+		{Name: "users.get_all", Service: "users", Path: "/users/get_all", RPC: "/users.Users/GetAll"},
+	}}, protofile.Options{}))
+	if methods := file.Services().ByName("Users").Methods(); methods.Len() != 1 || methods.Get(0).Name() != "GetAll" {
+		t.Errorf("got %d methods, want GetAll: the server has no other", methods.Len())
+	}
+}
+
 func TestPackageNamesAreChecked(t *testing.T) {
 	if err := protofile.Write(&bytes.Buffer{}, api.API{}, protofile.Options{Package: "shop; v1"}); err == nil || !strings.Contains(err.Error(), `"shop; v1"`) {
 		t.Errorf("the error is %v", err)
