@@ -58,6 +58,7 @@ type document struct {
 	fieldType string            // of an entry of that list
 	errors    map[string]string // declared errors, as their JSON -> component
 	problems  object            // components of declared errors, by first use
+	typed     names             // names that types of the API have
 	used      map[string]bool   // shared components that something refers to: "responses/NotFound"
 	schemes   map[string]string // names of schemes -> of components
 	untagged  bool              // there are operations of no service
@@ -71,6 +72,7 @@ func newDocument(a api.API) *document {
 	for _, name := range slices.Sorted(maps.Keys(a.Types)) {
 		d.types[name] = d.names.take(name)
 	}
+	d.typed = maps.Clone(d.names)
 	d.problem = d.names.take("Problem", "Sabir.Problem")
 	d.invalid = d.names.take("ValidationProblem", "Sabir.ValidationProblem")
 	d.fieldType = d.names.take("FieldError", "Sabir.FieldError")
@@ -135,7 +137,25 @@ func (d *document) schema(s *schema.Schema) any {
 // shared refers to a component that all operations share, and sees to it that it is there.
 func (d *document) shared(kind, name string) object {
 	d.used[kind+"/"+name] = true
-	return ref(kind, name)
+	return ref(kind, d.sharedName(name))
+}
+
+// sharedName is the name of such a component. It is no type's, since generators make one type of a schema and a response of the same name.
+func (d *document) sharedName(name string) string {
+	if d.typed[name] {
+		return "Sabir." + name
+	}
+	return name
+}
+
+// usedOf are those of the components of a kind that something refers to, by their names.
+func (d *document) usedOf(kind string, all object) (used object) {
+	for _, m := range all {
+		if d.used[kind+"/"+m.key] {
+			used.add(d.sharedName(m.key), m.value)
+		}
+	}
+	return used
 }
 
 // components are the types, the problems, and what operations share.

@@ -286,6 +286,27 @@ func TestTypesOfTheAPIKeepTheirNamesBesideTheProblems(t *testing.T) {
 	}
 }
 
+// oapi-codegen makes Go types of schemas, responses and parameters by their keys, and openapi-python-client classes by the titles of schemas.
+func TestNoOtherComponentHasTheNameOfATypeOfTheAPI(t *testing.T) {
+	a := shop(t)
+	for _, name := range []string{"NotFound", "RequestId", "Problem"} {
+		a.Types[name] = &schema.Schema{Type: schema.Types{"string"}}
+	}
+	doc := document(t, a)
+	for _, kind := range []string{"responses", "parameters", "headers"} {
+		for _, name := range keys(at(t, doc, "components", kind)) {
+			if a.Types[name] != nil {
+				t.Errorf("%s is a type of the API, and one of the %s", name, kind)
+			}
+		}
+	}
+	for _, name := range keys(at(t, doc, "components", "schemas")) {
+		if title := at(t, doc, "components", "schemas", name, "title"); title != nil {
+			t.Errorf("the schema %s has the title %v, which may be the name of another one", name, title)
+		}
+	}
+}
+
 func TestTypesWhoseNamesOpenAPIForbidsAreRenamed(t *testing.T) {
 	a := shop(t)
 	a.Types["Page(User)"] = &schema.Schema{Type: schema.Types{"integer"}} // becomes the same as Page[User]

@@ -120,7 +120,7 @@ func (d *document) sharedParameters() object {
 		{"LastEventId", header("Last-Event-ID", "The id of the last event that came before the connection broke. The action decides what it does with it.",
 			object{{"type", "string"}}, "41")},
 	}
-	return slices.DeleteFunc(all, func(m member) bool { return !d.used["parameters/"+m.key] })
+	return d.usedOf("parameters", all)
 }
 
 // sharedHeaders returns the headers of answers that operations refer to.
@@ -134,5 +134,5 @@ func (d *document) sharedHeaders() object {
 		{"Link", header("The next page, with `rel=\"next\"` (RFC 8288); none on the last page.", str)},
 		{"CacheControl", header("How long the answer may be kept.", str)},
 	}
-	return slices.DeleteFunc(all, func(m member) bool { return !d.used["headers/"+m.key] })
+	return d.usedOf("headers", all)
 }

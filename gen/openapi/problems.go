@@ -31,7 +31,6 @@ func (d *document) problemSchemas() object {
 	str := func(says string) object { return object{{"type", "string"}, {"description", says}} }
 	problem := object{
 		{"type", "object"},
-		{"title", "Problem"},
 		{"description", "An error, as RFC 9457 has it."},
 		{"properties", object{
 			{"type", object{{"type", "string"}, {"format", "uri-reference"}, {"description", "Which error it is: `urn:sabir:error:` and its name. An identifier, not an address to open."}}},
@@ -50,7 +49,6 @@ func (d *document) problemSchemas() object {
 	}
 	entry := object{
 		{"type", "object"},
-		{"title", "FieldError"},
 		{"description", "A field that broke a rule."},
 		{"properties", object{
 			{"path", str("The field, such as `items[2].price`.")},
@@ -65,7 +63,7 @@ func (d *document) problemSchemas() object {
 		{"required", []string{"path", "pointer", "rule", "message"}},
 	}
 	list := object{{"type", "array"}, {"items", ref("schemas", d.fieldType)}}
-	invalid := object{{"title", "ValidationProblem"}, {"description", "An error that lists fields that broke rules."},
+	invalid := object{{"description", "An error that lists fields that broke rules."},
 		{"allOf", []any{ref("schemas", d.problem)}}, {"properties", object{{"data", list}}}}
 	return object{{d.problem, problem}, {d.invalid, invalid}, {d.fieldType, entry}}
 }
@@ -84,7 +82,7 @@ func (d *document) errorSchema(e api.Error) string {
 	if e.Data != nil {
 		properties.add("data", d.schema(e.Data))
 	}
-	s := object{{"title", e.Name}}
+	var s object
 	s.addText("description", e.Description)
 	s = append(s, object{{"allOf", []any{ref("schemas", d.problem)}}, {"properties", properties}, {"required", []string{"type"}}}...)
 	name := d.names.take(e.Name+"Error", "Error."+e.Name)

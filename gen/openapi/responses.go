@@ -227,14 +227,14 @@ func (d *document) sharedResponses() object {
 			data = []any{object{{"path", "name"}, {"pointer", "/name"}, {"rule", "required"}, {"value", ""}, {"message", "name is a required field"}}}
 		}
 		media := object{{"schema", ref("schemas", schema)}, {"example", exampleProblem(a, data)}}
-		list.add(a.component, object{{"description", a.when}, {"headers", d.problemHeaders(a.status)}, {"content", object{{problemType, media}}}})
+		list.add(d.sharedName(a.component), object{{"description", a.when}, {"headers", d.problemHeaders(a.status)}, {"content", object{{problemType, media}}}})
 	}
 	if d.used["responses/NotModified"] {
-		list.add("NotModified", object{{"description", "The answer that the caller has kept is still right."},
+		list.add(d.sharedName("NotModified"), object{{"description", "The answer that the caller has kept is still right."},
 			{"headers", object{{"ETag", d.shared("headers", "ETag")}, {"Cache-Control", d.shared("headers", "CacheControl")}}}})
 	}
 	if d.used["responses/Problem"] {
-		list.add("Problem", object{{"description", "Any other problem."}, {"headers", d.problemHeaders(0)},
+		list.add(d.sharedName("Problem"), object{{"description", "Any other problem."}, {"headers", d.problemHeaders(0)},
 			{"content", object{{problemType, object{{"schema", ref("schemas", d.problem)}}}}}})
 	}
 	return list
