@@ -20,35 +20,34 @@ const (
 // made. [Node.Stop] waits for those that are under way. [Emit] reports whether handlers have run, and a channel of package channel keeps
 // what must not be lost. Calls that follow one another may be handled in another order.
 //
-// The error is of what is known at once: a name that no node offers, or a node that has 1,024 such calls under way
+// The error is of what is known at once: a name that no node offers, a policy of [Contract.With] that cannot work, or a node that has 1,024 such calls under way
 // ([ErrTooManyCalls], after a wait of 5 s, or until ctx ends). How the call itself fails is in this node's log, once. in must not be changed
 // afterwards, since the call may still read what it points to.
 func (c *Contract[In, Out]) Send(ctx context.Context, from Caller, in In, options ...CallOption) error {
 	return c.untyped().send(ctx, from, &in, new(Out), gather(options))
 }
 
+// send makes a call on a goroutine of its own, once there is space for it.
 func (c *contract) send(ctx context.Context, from Caller, in, out any, o callOptions) error {
 	n, err := c.caller(from)
 	if err != nil {
 		return err
 	}
-	return sendOneWay(ctx, from, c.name, o, func(ctx context.Context) error { return c.callAny(ctx, n, in, out, o) })
-}
-
-// sendOneWay makes a call on a goroutine of its own, once there is space for it.
-func sendOneWay(ctx context.Context, from Caller, name string, o callOptions, call func(context.Context) error) error {
-	n := from.callingNode()
-	if n == nil {
-		return errNoNode(from, name)
-	}
-	if _, err := n.endpointFor(n.table.Load().find(name), name, &o); err != nil {
+	e, err := n.endpointFor(n.table.Load().find(c.name), c.name, &o)
+	if err != nil {
 		return err
 	}
-	if err := n.takeOneWay(ctx, name); err != nil {
+	if a, remote := e.(*remoteAction); remote {
+		if _, err := c.through(a); err != nil {
+			return err
+		}
+	}
+	if err := n.takeOneWay(ctx, c.name); err != nil {
 		return err
 	}
 	ctx = oneWayContext(ctx)
-	go isolateGoroutine(name, ctx, call, func(err error) {
+	call := func(ctx context.Context) error { return c.callAny(ctx, n, in, out, o) }
+	go isolateGoroutine(c.name, ctx, call, func(err error) {
 		<-n.oneWay
 		if n.State() == StateStopping && len(n.oneWay) == 0 {
 			select {
@@ -57,7 +56,7 @@ func sendOneWay(ctx context.Context, from Caller, name string, o callOptions, ca
 			}
 		}
 		if err != nil {
-			n.log.ErrorContext(ctx, "a one-way call failed", "node", n.id, "action", name, "request_id", RequestIDFromContext(ctx), "error", AsError(err))
+			n.log.ErrorContext(ctx, "a one-way call failed", "node", n.id, "action", c.name, "request_id", RequestIDFromContext(ctx), "error", AsError(err))
 		}
 	})
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/internal/vouch"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -17,8 +18,8 @@ import (
 // node of the cluster where none is. By default none may: they get ErrNotPermitted. What the process is started with
 // travels like a message. Permitting a behaviour again replaces the nodes.
 //
-// Where nodes prove their names (cluster.TLS, cluster.NodeKeys), nodes are patterns of these, as sabir.FromNodes has them; elsewhere they
-// are ids, which nothing proves. Where nodes are named, the log has each verdict as "audit".
+// In a cluster with cluster.TLS or cluster.NodeKeys, nodes are patterns of proven names, as sabir.FromNodes has them, and a node that
+// proves none is refused; elsewhere they are ids, which nothing proves. Where nodes are named, the log has each verdict as "audit".
 func AllowRemoteSpawn[S, A any](s *System, b *Behavior[S, A], nodes ...string) {
 	s.remote.permitted.Store(b.d.name, permission{slices.Clone(nodes), permitted[S, A]{b}})
 }
@@ -28,14 +29,19 @@ type permission struct {
 	start starter
 }
 
-func (p permission) includes(peer wire.Peer) bool {
-	switch {
-	case len(p.nodes) == 0:
+// permits reports whether the peer may start what is permitted, and logs that where nodes are named.
+func (n *network) permits(behavior string, p permission, peer wire.Peer) bool {
+	if len(p.nodes) == 0 {
 		return true
-	case peer.Names != nil:
-		return identity.Takes(p.nodes, peer.Names)
 	}
-	return slices.Contains(p.nodes, peer.Node)
+	var allowed bool
+	if vouch.Of(n.system.node).ProvesNames() {
+		allowed = identity.Takes(p.nodes, peer.Names)
+	} else {
+		allowed = slices.Contains(p.nodes, peer.Node)
+	}
+	n.audit(peer, "spawn "+behavior, allowed)
+	return allowed
 }
 
 // starter is a permitted[S, A].
@@ -152,11 +158,7 @@ func (s *session) readSpawn(r *postReader) error {
 	}
 	node := s.system.nodeName()
 	known, ok := s.system.remote.permitted.Load(behavior)
-	allowed := ok && known.(permission).includes(s.link.Peer())
-	if ok && len(known.(permission).nodes) > 0 {
-		s.system.remote.audit(s.link.Peer(), "spawn "+behavior, allowed)
-	}
-	if !allowed {
+	if !ok || !s.system.remote.permits(behavior, known.(permission), s.link.Peer()) {
 		s.fail(number, problem(ErrNotPermitted, node, "to start %q here: see actor.AllowRemoteSpawn", behavior))
 		return nil
 	}

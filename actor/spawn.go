@@ -59,10 +59,13 @@ func startProcess[S, A any](from Sender, b *Behavior[S, A], args A, options []Sp
 		return spawnRemote(s, from.process(), b, args, o)
 	}
 	pid, err := b.spawn(s, from.process(), args, &o)
-	if err != nil && o.ref != 0 {
+	if err == nil {
+		return pid, nil
+	}
+	if o.ref != 0 {
 		from.process().Demonitor(o.ref)
 	}
-	return pid, err
+	return PID{}, err
 }
 
 // Spec describes a process that can be started, and started again. Supervisors and pools take Specs.

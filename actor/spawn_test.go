@@ -83,11 +83,14 @@ func TestAProcessWhoseInitFailsWasNeverThere(t *testing.T) {
 						t.Fatal(err)
 					}
 					in(t, s, parent.PID(), func(p *Process) {
-						_, err := Spawn(p, puppets, hooks{
+						ref, err := Spawn(p, puppets, hooks{
 							init:      func(p *Process) error { failed = p.PID(); return c.init(p) },
 							terminate: func(*Process, error) { t.Error("Terminate was called") },
 						}, Named("child"), Linked(), InitTimeout(timeout))
 						wantError(t, err, c.want)
+						if !ref.PID().Zero() {
+							t.Errorf("Spawn returned %s", ref.PID())
+						}
 						if links := p.Links(); len(links) != 0 {
 							t.Errorf("the parent is linked with %v", links)
 						}

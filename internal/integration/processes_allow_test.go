@@ -68,6 +68,27 @@ func TestProcessesAreStartedForTheCertificatesThatWereNamed(t *testing.T) {
 	}
 }
 
+// Over https:// links show no names, and what a node calls itself must not take their place.
+func TestNoNodeThatIsNamedStartsProcessesWhereLinksShowNoNames(t *testing.T) {
+	ca, log := newAuthority(t), &auditLog{}
+	start := func(id string, log *auditLog, options ...cluster.Option) (*actor.System, *sabir.Node) {
+		system := actor.NewSystem(actor.Config{Logger: slog.New(slog.NewTextHandler(log, nil))})
+		options = append(options, cluster.TLS(ca.config(t, id, "")), cluster.Key(clusterKey))
+		return system, startAllowed(t, sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), sabir.Join("https://127.0.0.1:0", options...)))
+	}
+	vault, node := start("vault", log)
+	actor.AllowRemoteSpawn(vault, guardedBehavior, "orders-1")
+	orders, _ := start("orders-1", &auditLog{}, cluster.Seeds(node.Info().Addr))
+	var err error
+	awaitHolds(t, "the answer", func() bool {
+		err = spawnsAt(orders, "vault")
+		return !errors.Is(err, actor.ErrNoConnection)
+	})
+	if !errors.Is(err, actor.ErrNotPermitted) || !log.has("msg=audit", "node=orders-1", "verdict=refused") {
+		t.Errorf("a node that calls itself orders-1 starts a process: %v", err)
+	}
+}
+
 func TestProcessesAreReachedByTheNodesThatWereNamedOnly(t *testing.T) {
 	ca, log := newAuthority(t), &auditLog{}
 	vault, node := processNode(t, ca, "vault", "vault", log, actor.Config{Nodes: []string{"orders-*"}})
