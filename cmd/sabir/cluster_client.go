@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"net/url"
 	"os"
 	"strings"
 	"syscall"
@@ -32,14 +33,15 @@ import (
 // clusterClient is the command line as a client-only node of the cluster: it calls all others, offers nothing and is not listed.
 type clusterClient struct {
 	node    *sabir.Node
-	address string
+	address string // without the password of a broker
 	to      string // the node that all calls go to; "" for whichever offers the action
 }
 
 // joinCluster starts the observer node; the caller closes it.
 func (c *cli) joinCluster(ctx context.Context, more ...sabir.NodeOption) (*clusterClient, error) {
 	address := c.joinAddress()
-	if err := checkAddress(address); err != nil {
+	at, err := parseAddress(address)
+	if err != nil {
 		return nil, err
 	}
 	options, err := c.joinOptions()
@@ -52,9 +54,9 @@ func (c *cli) joinCluster(ctx context.Context, more ...sabir.NodeOption) (*clust
 	startCtx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	if err := node.Start(startCtx); err != nil {
-		return nil, c.notJoined(address, err)
+		return nil, c.notJoined(at, err)
 	}
-	return &clusterClient{node: node, address: address}, nil
+	return &clusterClient{node: node, address: at.Redacted()}, nil
 }
 
 // joinAddress is the address of the cluster; without a scheme it means TCP.
@@ -66,18 +68,43 @@ func (c *cli) joinAddress() string {
 	return address
 }
 
-// checkAddress reports what is wrong with an address before anything is begun.
-func checkAddress(address string) error {
-	u, err := transport.Parse(address)
+// parseAddress reads an address, and reports what is wrong with it before anything is begun.
+func parseAddress(address string) (*url.URL, error) {
+	at, err := transport.Parse(address)
 	if err != nil {
-		return usagef("%v", err)
+		return nil, usagef("%v", err)
 	}
-	_, stream := transport.Lookup(u.Scheme)
-	_, bus := transport.LookupBus(u.Scheme)
-	if !stream && !bus {
-		return usagef("links do not go over %s://: want one of %s; an HTTP address goes with --url", u.Scheme, strings.Join(transport.Schemes(), ", "))
+	_, stream := transport.Lookup(at.Scheme)
+	if !stream && !isBroker(at) {
+		return nil, usagef("links do not go over %s://: want one of %s; an HTTP address goes with --url", at.Scheme, strings.Join(transport.Schemes(), ", "))
 	}
-	return nil
+	switch at.Scheme {
+	case "tcp", "tls", "quic", "kcp", "utp", "grpc", "grpc+tls", "grpc+tcp", "h2c": // whose addresses are a host and a port
+		own := *at
+		query := own.Query()
+		query.Del("seeds")
+		query.Del("plain")
+		own.RawQuery = query.Encode()
+		if _, err := transport.DialAddr(&own, transport.Config{}); err != nil && own.Port() != "0" { // beside seeds 0 will do
+			return nil, usagef("%v", err)
+		}
+	}
+	return at, nil
+}
+
+// isBroker reports whether nodes meet at a broker there, rather than link to each other.
+func isBroker(at *url.URL) bool {
+	_, bus := transport.LookupBus(at.Scheme)
+	return bus
+}
+
+// withoutPassword is an address for users to see.
+func withoutPassword(address string) string {
+	at, err := url.Parse(address)
+	if err != nil {
+		return "an address" // that a password may stand in
+	}
+	return at.Redacted()
 }
 
 // joinOptions returns the options for the cluster that the flags set.
@@ -153,7 +180,8 @@ func joinFailed(text, do string) error {
 }
 
 // notJoined describes why the cluster could not be joined, and what to do.
-func (c *cli) notJoined(address string, err error) error {
+func (c *cli) notJoined(at *url.URL, err error) error {
+	address := at.Redacted()
 	if refused, ok := errors.AsType[*wire.HandshakeError](err); ok {
 		switch refused.Reason {
 		case wire.ReasonKey:
@@ -174,10 +202,13 @@ func (c *cli) notJoined(address string, err error) error {
 		}
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT) || strings.Contains(err.Error(), "nobody listens") {
+		if isBroker(at) {
+			return joinFailed("no broker listens at "+address, "start the broker, or see that its address is this one")
+		}
 		return joinFailed("nobody listens at "+address, `start a cluster with "sabir demo --nodes 3", or give the address of a node that runs: all of a cluster's will do`)
 	}
 	if strings.HasPrefix(address, "http://") || strings.HasPrefix(address, "https://") {
-		return joinFailed("no node takes links at "+address+": "+err.Error(), "the HTTP address of a node goes with --url")
+		return joinFailed("no node takes links at "+address+": "+sabir.AsError(err).Message, "the HTTP address of a node goes with --url")
 	}
 	if strings.Contains(err.Error(), "wrong key") { // in the words of nodes at a broker
 		return joinFailed("the cluster at "+address+" has another key than the one given, or none", "give the cluster's key in the environment variable SABIR_KEY, or unset it")

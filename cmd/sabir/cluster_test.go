@@ -256,6 +256,12 @@ func TestWhyAClusterCouldNotBeJoined(t *testing.T) {
 		want []string
 	}{
 		"nobody listens":    {[]string{"nodes", "--join", "tcp://127.0.0.1:1"}, exitFailed, []string{"nobody listens at tcp://127.0.0.1:1", "sabir demo --nodes 3"}},
+		"no broker":         {[]string{"nodes", "--join", "nats://u:the-password@127.0.0.1:1"}, exitFailed, []string{"no broker listens at nats://u:", "start the broker"}},
+		"no port":           {[]string{"nodes", "--join", "foo"}, exitUsage, []string{"has no port"}},
+		"no such port":      {[]string{"nodes", "--join", "tcp://127.0.0.1:99999"}, exitUsage, []string{"99999", "to 65535"}},
+		"a slip":            {[]string{"nodes", "--join", open + "?sedes=a:1"}, exitUsage, []string{"is not tcp://host:port"}},
+		"no action":         {[]string{"call", "users.git", "--join", open}, exitFailed, []string{"no action is called users.git", "nodes of the cluster"}},
+		"no own action":     {[]string{"call", "$node.git", "--join", open}, exitFailed, []string{"no action is called $node.git"}},
 		"key wanted":        {[]string{"nodes", "--join", keyed}, exitFailed, []string{"asks for a key", "SABIR_KEY"}},
 		"wrong key":         {[]string{"nodes", "--join", keyed, "--key", "another-key-of-16-bytes"}, exitFailed, []string{"another key"}},
 		"no key wanted":     {[]string{"nodes", "--join", open, "--key", clusterKey}, exitFailed, []string{"has no key", "unset SABIR_KEY"}},
@@ -275,6 +281,7 @@ func TestWhyAClusterCouldNotBeJoined(t *testing.T) {
 		"too many":          {[]string{"bench", "users.get", "--callers", "1001", "--join", open}, exitUsage, []string{"1 to 1000"}},
 		"top of no column":  {[]string{"top", "--sort", "size", "--join", open}, exitUsage, []string{"calls, errors, p50"}},
 		"top too often":     {[]string{"top", "--every", "1ms", "--join", open}, exitUsage, []string{"100ms"}},
+		"a demo's slip":     {[]string{"demo", "--nodes", "3", "--join", "foo"}, exitUsage, []string{"has no port"}},
 		"no nodes":          {[]string{"demo", "--nodes", "0"}, exitUsage, []string{"want 1 to 20"}},
 		"restart of what":   {[]string{"demo", "--nodes", "3", "--restart"}, exitUsage, []string{"--processes"}},
 	} {
@@ -289,9 +296,9 @@ func TestWhyAClusterCouldNotBeJoined(t *testing.T) {
 						t.Errorf("%q is not in %s", want, got.errOut)
 					}
 				}
-				for _, secret := range []string{clusterKey, "another-key-of-16-bytes", "short-key"} {
+				for _, secret := range []string{clusterKey, "another-key-of-16-bytes", "short-key", "the-password"} {
 					if strings.Contains(got.errOut, secret) {
-						t.Errorf("the key is in %s", got.errOut)
+						t.Errorf("the secret is in %s", got.errOut)
 					}
 				}
 			}

@@ -83,6 +83,9 @@ func (c *cli) meetingPlace(ctx context.Context, nodes int) (address string, ids 
 	name := "demo"
 	switch {
 	case c.join != "":
+		if _, err := parseAddress(c.joinAddress()); err != nil {
+			return "", nil, err
+		}
 		address, name = c.joinAddress(), fmt.Sprintf("demo-%d", os.Getpid())
 	default:
 		if address, err = freeAddress(ctx); err != nil {
@@ -209,7 +212,7 @@ func (d *clusterDemo) openFront(ctx context.Context) (*clusterClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	front := &clusterClient{address: d.address}
+	front := &clusterClient{address: withoutPassword(d.address)}
 	id := "front-" + strings.ToLower(rand.Text()[:8])
 	return front, d.cli.atAddr(d.flags, func(addr string) error {
 		front.node = sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(demoLog(d.log))), d.cli.demoHTTP(addr),
@@ -235,17 +238,17 @@ func (d *clusterDemo) greet(front *clusterClient, members []member) {
 	c := d.cli
 	httpURL := "http://" + front.node.HTTPAddr()
 	if c.json {
-		writeJSON(d.out, map[string]any{"type": "ready", "url": httpURL, "join": d.address, "nodes": members})
+		writeJSON(d.out, map[string]any{"type": "ready", "url": httpURL, "join": front.address, "nodes": members})
 		return
 	}
 	s := styleOf(c.stdout)
-	fmt.Fprintf(d.out, "%s: %s at %s, HTTP at %s\n\n", s.bold("The Sabir demo is open"), count(len(members), "node"), s.green(d.address), s.green(httpURL))
+	fmt.Fprintf(d.out, "%s: %s at %s, HTTP at %s\n\n", s.bold("The Sabir demo is open"), count(len(members), "node"), s.green(front.address), s.green(httpURL))
 	var rows [][]string
 	for _, m := range members {
 		rows = append(rows, []string{"  " + m.ID, fmt.Sprintf("process %d", m.PID), m.Addr, strings.Join(m.Services, ", ")})
 	}
 	writeRows(d.out, rows)
-	me, to := commandLine(), " --join "+d.address
+	me, to := commandLine(), " --join "+front.address
 	if c.cluster != "" {
 		to += " --cluster " + c.cluster
 	}
@@ -295,7 +298,7 @@ func (d *clusterDemo) tellNews(news childNews) {
 	case news.Ended && news.Restart:
 		text += "; starting it again"
 	case news.Instead != "":
-		text += "; it was the one at " + d.address + ", so join at " + news.Instead
+		text += "; it was the one at " + withoutPassword(d.address) + ", so join at " + news.Instead
 	}
 	fmt.Fprintln(d.out, text)
 }

@@ -139,6 +139,8 @@ func (c *cli) hintFor(e *sabir.Error) string {
 		return `"sabir nodes" lists the nodes that are there, "sabir actions" what they offer`
 	case unreachable(e):
 		return `start one with "sabir demo", or give another address with --url or SABIR_URL; the address of links, such as tcp://:7700, goes with --join`
+	case errors.Is(e, sabir.ErrActionNotFound) && c.joined():
+		return `"sabir actions" lists what the nodes of the cluster offer`
 	case errors.Is(e, sabir.ErrActionNotFound):
 		return `"sabir actions" lists what the node offers`
 	case e.Code == sabir.CodeUnauthenticated && c.joined():

@@ -35,7 +35,7 @@ func (c *cli) callStream(ctx context.Context, args []string, flags callFlags, li
 	defer cancel()
 	stream, err := sabir.OpenStream[json.RawMessage, json.RawMessage](streamCtx, g.node, args[0], g.options()...)
 	if err != nil {
-		return named(g.fromCluster(err), args[0])
+		return named(g, g.fromCluster(err), args[0])
 	}
 	defer stream.Close()
 	send := func() error { return stream.Send(only) }

@@ -90,7 +90,7 @@ func (c *cli) ask(ctx context.Context, to target, action string, body []byte) ([
 			return nil, forOperators(err, action)
 		}
 	}
-	return answer, named(err, action)
+	return answer, named(to, err, action)
 }
 
 func forOperators(err error, action string) error {
@@ -113,17 +113,20 @@ func askFor[Out any](ctx context.Context, c *cli, to target, action string) (out
 	return out, nil
 }
 
-// named names an unknown action in its error, and what else may be meant, rather than where it would be over HTTP.
-func named(err error, action string) error {
+// named names an unknown action in its error over HTTP, and what else may be meant, rather than the address at which it would be.
+func named(to target, err error, action string) error {
 	e, ok := errors.AsType[*sabir.Error](err)
 	if !ok || !errors.Is(e, sabir.ErrActionNotFound) {
 		return err
 	}
-	if strings.HasPrefix(action, "$node.") { // which every node has
-		return forOperators(err, action)
-	}
 	if strings.HasPrefix(action, "$channels.") {
 		return failf("node %s has no channels: it was made without channel.Broker", e.Node)
+	}
+	if _, joined := to.(*clusterClient); joined {
+		return err // which names the action, be it that of a call within the one that was called
+	}
+	if strings.HasPrefix(action, "$node.") { // which every node has
+		return forOperators(err, action)
 	}
 	c := *e
 	c.Message = "the node offers no action " + action
