@@ -120,7 +120,7 @@ func (c *cli) bench(ctx context.Context, action string, body []byte, flags bench
 		return err
 	}
 	defer aim.close()
-	if _, err := aim.call(); err != nil && !flags.allowErrors {
+	if err := aim.try(ctx); err != nil && (!flags.allowErrors || ctx.Err() != nil) {
 		return err
 	}
 	notify, done := c.progress("measuring "+action, plan.Warmup+plan.Duration)
@@ -141,6 +141,7 @@ func (c *cli) bench(ctx context.Context, action string, body []byte, flags bench
 
 // aim is the target of a bench.
 type aim struct {
+	try     func(context.Context) error // one call, which ends with the context
 	call    load.Call
 	name    string
 	cluster *clusterClient // nil but over links
@@ -168,7 +169,7 @@ func (c *cli) aim(ctx context.Context, action string, body []byte, flags benchFl
 	if err != nil {
 		return aim{}, err
 	}
-	return aim{call: callsOf(ctx, to, action, body, c.timeout), name: to.Name(), close: to.Close}, nil
+	return c.aimAtTarget(ctx, to, action, body), nil
 }
 
 func (c *cli) aimAtCluster(ctx context.Context, action string, body []byte, flags benchFlags) (aim, error) {
@@ -181,7 +182,17 @@ func (c *cli) aimAtCluster(ctx context.Context, action string, body []byte, flag
 		return aim{}, err
 	}
 	g.to = flags.to
-	return aim{call: callsOf(ctx, g, action, body, c.timeout), name: g.Name(), cluster: g, close: g.Close}, nil
+	a := c.aimAtTarget(ctx, g, action, body)
+	a.cluster = g
+	return a, nil
+}
+
+func (c *cli) aimAtTarget(ctx context.Context, to target, action string, body []byte) aim {
+	try := func(ctx context.Context) error {
+		_, err := c.ask(ctx, to, action, body)
+		return err
+	}
+	return aim{try: try, call: callsOf(ctx, to, action, body, c.timeout), name: to.Name(), close: to.Close}
 }
 
 // callsOf makes calls of the target's action.
@@ -191,7 +202,7 @@ func callsOf(ctx context.Context, to target, action string, body []byte, timeout
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		answer, err := to.Call(ctx, action, body)
-		return len(answer), named(err, action)
+		return len(answer), named(to, err, action)
 	}
 }
 
@@ -206,7 +217,7 @@ func (c *cli) aimAtDemo(ctx context.Context, action string, body []byte) (aim, e
 		return aim{}, err
 	}
 	stop := func() { _ = app.Stop(context.WithoutCancel(ctx)) } // what is measured is over
-	return aim{call: func() (int, error) { return 0, call(context.Background()) }, name: inProcess, close: stop}, nil
+	return aim{try: call, call: func() (int, error) { return 0, call(context.Background()) }, name: inProcess, close: stop}, nil
 }
 
 // localActions lists the actions that --local can call.
@@ -266,16 +277,20 @@ func writeErrors(w io.Writer, s style, errors map[string]int64) {
 	writeRows(w, rows)
 }
 
-// writeHistogram draws a bar for each step, the longest of barWidth characters.
+// writeHistogram draws a bar for each step, the longest of 40 characters or as many as a terminal has room for.
 func writeHistogram(w io.Writer, bars []load.Bar, total int64) {
-	const barWidth = 40
+	const besides = 35 // what stands before the bars
+	barWidth := 40
+	if width := widthOf(w); width > 0 {
+		barWidth = max(1, min(barWidth, width-besides))
+	}
 	var most int64
 	for _, bar := range bars {
 		most = max(most, bar.Count)
 	}
 	var rows [][]string
 	for _, bar := range bars {
-		length := int(math.Ceil(float64(bar.Count) / float64(most) * barWidth)) // one at least for what is there at all
+		length := int(math.Ceil(float64(bar.Count) / float64(most) * float64(barWidth))) // one at least for what is there at all
 		share := fmt.Sprintf("%5.1f %%", float64(bar.Count)/float64(total)*100)
 		rows = append(rows, []string{"  " + micros(bar.From), "to " + micros(bar.To), share, strings.Repeat("█", length)})
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -93,5 +94,29 @@ func TestAnInterruptedBenchReportsWhatItHas(t *testing.T) {
 	code := execute(ctx, []string{"bench", "steady.tick", "-d", "1h", "--warmup", "0s"}, strings.NewReader(""), &out, &errOut)
 	if code != exitOK || !strings.Contains(out.String(), "interrupted") || errOut.Len() > 0 {
 		t.Errorf("exit code %d, %s %s", code, out.String(), errOut.String())
+	}
+}
+
+func TestAnInterruptedCommandSaysThatItWas(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	hangs := sabir.NewService("hangs")
+	sabir.Handle(hangs, "on", func(ctx context.Context, _ struct{}) (struct{}, error) {
+		cancel()
+		<-ctx.Done()
+		return struct{}{}, ctx.Err()
+	})
+	startNode(t, sabir.NewNode(quiet(), sabir.Serve(hangs), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
+	for _, args := range [][]string{
+		{"bench", "hangs.on", "--timeout", "1h", "-d", "1h"}, // while its first call runs
+		{"call", "hangs.on", "-"},                            // while it reads its input
+	} {
+		var out, errOut strings.Builder
+		stdin, never := io.Pipe()
+		code := execute(ctx, args, stdin, &out, &errOut)
+		never.Close()
+		if code != exitFailed || out.Len() > 0 || errOut.String() != "error: interrupted\n" {
+			t.Errorf("%v: exit code %d, %s %s", args, code, out.String(), errOut.String())
+		}
 	}
 }

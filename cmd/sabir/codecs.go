@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/sabir-go/sabir/codec"
@@ -61,7 +60,8 @@ that cannot hold the document, or gives another one back, says why.`,
   sabir codecs order.json
   sabir call orders.list --json | sabir codecs - --time 1s
   sabir codecs order.json --json`,
-		Args: takes(0, 1, "one file with a JSON document, or - for stdin"),
+		Args:              takes(0, 1, "one file with a JSON document, or - for stdin"),
+		ValidArgsFunction: completeFile,
 		RunE: func(command *cobra.Command, args []string) error {
 			if each <= 0 || each > maxCodecTime {
 				return usagef("--time is %v: want more than 0 and at most %v", each, maxCodecTime)
@@ -148,15 +148,18 @@ func (c *cli) compareCodecs(ctx context.Context, text []byte, each time.Duration
 	return nil
 }
 
-// steps shows a bar on stderr that is full after n steps, if that is a terminal and --json is not set.
+// steps shows how many of n steps are over on stderr, if that is a terminal and --json is not set.
 func (c *cli) steps(what string, n int) (step, done func()) {
-	if c.json || !isTerminal(c.stderr) {
+	line := newLiveLine(c.stderr)
+	if c.json || !line.live {
 		return func() {}, func() {}
 	}
-	bar := progressbar.NewOptions(n, progressbar.OptionSetWriter(c.stderr), progressbar.OptionSetDescription(what),
-		progressbar.OptionSetWidth(30), progressbar.OptionClearOnFinish(), progressbar.OptionEnableColorCodes(false))
-	// A bar that cannot be drawn harms nothing.
-	return func() { _ = bar.Add(1) }, func() { _ = bar.Finish() }
+	over := 0
+	step = func() {
+		over++
+		line.show(fmt.Sprintf("%d %% %s", 100*over/n, what))
+	}
+	return step, line.end
 }
 
 // codecMeasure is one codec on one value.

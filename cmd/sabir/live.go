@@ -32,8 +32,8 @@ func (l *liveLine) show(text string) {
 		fmt.Fprintln(l.w, text)
 		return
 	}
-	l.text = text
-	fmt.Fprint(l.w, eraseLine+text)
+	l.text = fit(text, widthOf(l.w)-1) // a longer one would begin a line that is not erased
+	fmt.Fprint(l.w, eraseLine+l.text)
 }
 
 // end removes the line.

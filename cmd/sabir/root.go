@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/names"
 )
 
@@ -53,6 +54,9 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return exitOK
 	}
 	c.json = c.json || slices.Contains(args, "--json") // the flags may not have been read
+	if ctx.Err() != nil && sabir.AsError(err).Code == sabir.CodeCanceled {
+		err = failf("interrupted")
+	}
 	return c.fail(command, err)
 }
 
@@ -113,6 +117,7 @@ HTTP (--url), or joins a cluster as a client-only node and talks to all of its n
 		command.Flags().SortFlags = false
 	}
 	addCompletion(root)
+	completeFiles(root)
 	addHelp(root)
 	return root
 }

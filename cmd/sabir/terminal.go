@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"github.com/sabir-go/sabir/cmd/sabir/load"
@@ -64,24 +63,31 @@ func printable(text string) string {
 	return b.String()
 }
 
-// progress shows a bar on stderr that is full after d, with the figures of the load, if that is a terminal and --json
-// is not set. tell moves it, done removes it.
+// progress shows the figures of a load and how much of d is over on stderr, if that is a terminal and --json is not set. notify changes them, done
+// removes them.
 func (c *cli) progress(what string, d time.Duration) (notify func(load.Plan, load.Progress), done func()) {
-	if c.json || !isTerminal(c.stderr) {
+	line := newLiveLine(c.stderr)
+	if c.json || !line.live {
 		return func(load.Plan, load.Progress) {}, func() {}
 	}
-	bar := progressbar.NewOptions64(d.Milliseconds(), progressbar.OptionSetWriter(c.stderr), progressbar.OptionSetDescription(what),
-		progressbar.OptionSetWidth(30), progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(false),
-		progressbar.OptionSetPredictTime(true), progressbar.OptionEnableColorCodes(false))
 	notify = func(plan load.Plan, p load.Progress) {
 		past := p.Elapsed
 		if !p.Warming {
 			past += plan.Warmup
 		}
-		bar.Describe(what + figures(p))
-		_ = bar.Set64(min(past.Milliseconds(), d.Milliseconds()-1)) // a bar that cannot be drawn harms nothing
+		line.show(fmt.Sprintf("%d %% %s%s", min(100*past/d, 99), what, figures(p)))
 	}
-	return notify, func() { _ = bar.Finish() }
+	return notify, line.end
+}
+
+// widthOf is how many characters a line of a terminal has; 0 is no limit, as in files and pipes.
+func widthOf(w io.Writer) int {
+	if f, ok := fileOf(w); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
+		}
+	}
+	return 0
 }
 
 // figures is a load so far, in short.
