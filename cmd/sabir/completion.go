@@ -33,6 +33,46 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
+// completeFiles completes flags to names of files or folders where they want one, and nothing else to such but what has completeFile.
+func completeFiles(root *cobra.Command) {
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	for _, flag := range []string{"node-key-file", "tls-cert", "tls-key", "tls-ca"} {
+		completeFlag(root, flag, cobra.ShellCompDirectiveDefault)
+	}
+	completeFileFlags(root)
+}
+
+// completeFile completes the first argument to names of files.
+func completeFile(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+// completeFileFlags does it for the flags of all commands below one.
+func completeFileFlags(command *cobra.Command) {
+	for _, below := range command.Commands() {
+		for _, file := range []string{"output", "lock"} {
+			if below.Flags().Lookup(file) != nil {
+				completeFlag(below, file, cobra.ShellCompDirectiveDefault)
+			}
+		}
+		for _, folder := range []string{"dir", "sabir"} {
+			if below.Flags().Lookup(folder) != nil {
+				completeFlag(below, folder, cobra.ShellCompDirectiveFilterDirs)
+			}
+		}
+		completeFileFlags(below)
+	}
+}
+
+func completeFlag(command *cobra.Command, name string, to cobra.ShellCompDirective) {
+	if err := command.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(nil, to)); err != nil {
+		panic(err) // the command has the flag
+	}
+}
+
 // completeActions completes the first argument to an action of the running node.
 func (c *cli) completeActions(command *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {

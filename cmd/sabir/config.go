@@ -38,7 +38,8 @@ wrong value. Without a file it is the one that SABIR_CONFIG names. Flags and def
 the program, and settings of its own (app), are not known here.`,
 		Example: `  sabir config check sabir.yaml
   SABIR_LOG_LEVEL=loud sabir config check`,
-		Args: takes(0, 1, "one file"),
+		Args:              takes(0, 1, "one file"),
+		ValidArgsFunction: completeFile,
 		RunE: func(_ *cobra.Command, args []string) error {
 			values, err := loadSettings(args)
 			if err != nil {
@@ -63,7 +64,8 @@ it can change while the node runs or takes a restart. Secrets and passwords in
 addresses are hidden.`,
 		Example: `  sabir config show sabir.yaml
   sabir config show --json`,
-		Args: takes(0, 1, "one file"),
+		Args:              takes(0, 1, "one file"),
+		ValidArgsFunction: completeFile,
 		RunE: func(_ *cobra.Command, args []string) error {
 			values, err := loadSettings(args)
 			if err != nil {

@@ -217,6 +217,30 @@ func TestCompletionAsksTheNode(t *testing.T) {
 	}
 }
 
+func TestCompletionOffersFilesOnlyWhereOneIsTaken(t *testing.T) {
+	const files, noFiles, folders = ":0\n", ":4\n", ":16\n" // cobra's directives
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"nodes", ""}, noFiles},
+		{[]string{"route", "clear", ""}, noFiles},
+		{[]string{"new", ""}, noFiles},
+		{[]string{"nodes", "--cluster", ""}, noFiles},
+		{[]string{"nodes", "--tls-ca", ""}, files},
+		{[]string{"gen", "ts", "-o", ""}, files},
+		{[]string{"codecs", ""}, files},
+		{[]string{"codecs", "order.json", ""}, noFiles},
+		{[]string{"pubkey", ""}, files},
+		{[]string{"config", "check", ""}, files},
+		{[]string{"new", "shop", "--dir", ""}, folders},
+	} {
+		if got := sabirRun(t, append([]string{"__complete"}, test.args...)...); got.code != exitOK || !strings.HasSuffix(got.out, test.want) {
+			t.Errorf("%v: %+v, want the directive %s", test.args, got, test.want)
+		}
+	}
+}
+
 func TestVersionNamesGoAndSystem(t *testing.T) {
 	got := oneJSON[versionInfo](t, sabirRun(t, "version", "--json").out)
 	if got.Version == "" || !strings.HasPrefix(got.Go, "go1.") || got.OS == "" || got.Arch == "" {

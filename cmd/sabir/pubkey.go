@@ -25,7 +25,8 @@ a random text of at least 32 bytes, and stays with the nodes that prove their id
 		Example: `  openssl rand -hex 32 > orders.key
   sabir pubkey orders.key
   sabir pubkey /run/secrets/orders.key --json`,
-		Args: takes(0, 1, "the file with the key"),
+		Args:              takes(0, 1, "the file with the key"),
+		ValidArgsFunction: completeFile,
 		RunE: func(command *cobra.Command, args []string) error {
 			from := untilDone(command.Context(), c.stdin)
 			if len(args) > 0 {
