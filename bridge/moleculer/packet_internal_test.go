@@ -175,3 +175,10 @@ func TestWhatJavaScriptWritesInCBORIsRead(t *testing.T) {
 		}
 	}
 }
+
+func TestTheFrameworkOfANodeThatHidesItsVersionHasNoSpaceBehindIt(t *testing.T) {
+	p := &peer{id: "x"}
+	if got := p.offered().Node; got.Framework != "moleculer" || got.Go != "" {
+		t.Errorf("the framework is %q and the language %q", got.Framework, got.Go)
+	}
+}

@@ -124,7 +124,7 @@ func (b *bridge) setSilent(p *peer, silent bool) {
 // offered describes the peer's services for the routing table. Names that are not allowed here are left out. The caller holds peers.mu.
 func (p *peer) offered() (o sabir.ForeignOffer) {
 	c := p.info.Client
-	o.Node = introspect.Node{Framework: "moleculer " + clip(c.Version), Host: clip(p.info.Hostname), Go: clip(c.Type + " " + c.LangVersion), Since: p.since, Silent: p.silent}
+	o.Node = introspect.Node{Framework: strings.TrimSpace("moleculer " + clip(c.Version)), Host: clip(p.info.Hostname), Go: strings.TrimSpace(clip(c.Type + " " + c.LangVersion)), Since: p.since, Silent: p.silent}
 	seen := make(map[string]bool)
 	for i := range p.info.Services {
 		s := &p.info.Services[i]

@@ -269,7 +269,11 @@ func (c *cli) writeGenerated(file string, text []byte, actions int) error {
 	if !result.Changed {
 		did = "unchanged:"
 	}
-	fmt.Fprintf(told, "%s %s (%s, %s)\n", did, file, plural(actions, "action"), plural(len(text), "byte"))
+	size := plural(len(text), "byte")
+	if actions > 0 { // a document of events may have none
+		size = plural(actions, "action") + ", " + size
+	}
+	fmt.Fprintf(told, "%s %s (%s)\n", did, file, size)
 	return nil
 }
 

@@ -288,3 +288,14 @@ func TestHeadersDoNotShowInErrors(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestGenCountsNoActionsWhereThereAreEventsOnly(t *testing.T) {
+	address := freePort(t)
+	listener := sabir.NewService("mail")
+	sabir.On(listener, "user.changed", func(context.Context, struct{}) error { return nil })
+	startMember(t, "a", address, listener)
+	file := filepath.Join(t.TempDir(), "events.json")
+	if got := sabirRun(t, "gen", "asyncapi", "--join", address, "-o", file); got.code != exitOK || !strings.HasPrefix(got.out, "wrote "+file+" (") || strings.Contains(got.out, "action") {
+		t.Errorf("%+v", got)
+	}
+}
