@@ -103,7 +103,7 @@ func (rc *requestContext) located(err error) *sabir.Error {
 		return e
 	}
 	c := *e
-	c.Message += ": send " + principal.Wanted(rc.to.routeGroup.authenticators)
+	c.Message += ": send " + principal.Wanted(rc.to.routeGroup.authenticators, rc.Exchange)
 	return &c
 }
 

@@ -24,8 +24,8 @@ var (
 	// Filter asks authenticators, a []auth.Authenticator, in their order, until one knows the caller. Wrong credentials end the
 	// request with status 401, and so does it without credentials unless optional.
 	Filter func(authenticators any, optional bool) exchange.Filter
-	// Wanted names what callers can send to be signed in by one of the authenticators, a []auth.Authenticator: `the header X-Api-Key`.
-	Wanted func(authenticators any) string
+	// Wanted names what the caller of x can send to be signed in by one of the authenticators, a []auth.Authenticator: `the header X-Api-Key`.
+	Wanted func(authenticators any, x *exchange.Exchange) string
 	// Inbound makes a server's call one of x's caller: it returns the context and the metadata for it, in the map that it was given
 	// if there is one. Without a caller it removes what would name one. A map of its own is shared with other calls. It takes values,
 	// not a pointer to what holds them: through a function variable that would move to the heap for each call.

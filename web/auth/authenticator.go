@@ -27,16 +27,12 @@ type Authenticator interface {
 
 type gate struct {
 	authenticators []Authenticator
-	challenges     []string // one for each way to authenticate
 	optional       bool
 	problem        error
 }
 
 func newGate(authenticators []Authenticator, optional bool) *gate {
 	g := &gate{authenticators: authenticators, optional: optional, problem: principal.Check(authenticators)}
-	for _, a := range authenticators {
-		g.challenges = append(g.challenges, challenge(a.Scheme()))
-	}
 	if len(authenticators) == 0 && !optional {
 		g.problem = errors.New("there is no authenticator: nobody could call")
 	}
@@ -70,14 +66,23 @@ func (g *gate) before(x *exchange.Exchange) error {
 	case g.optional:
 		return nil
 	}
-	return g.refuse(x, nobody, sabir.NewError(ErrNotSignedIn.Code, ErrNotSignedIn.Name, ErrNotSignedIn.Message+": send "+wanted(g.authenticators)))
+	return g.refuse(x, nobody, sabir.NewError(ErrNotSignedIn.Code, ErrNotSignedIn.Name, ErrNotSignedIn.Message+": send "+wanted(g.authenticators, x)))
+}
+
+// schemeFor describes the credentials that a caller is to send: the cookie of a session has another name where there is no TLS.
+func schemeFor(a Authenticator, x *exchange.Exchange) api.Scheme {
+	scheme := a.Scheme()
+	if s, ok := a.(*Sessions); ok {
+		scheme.Name = s.cookieName(x)
+	}
+	return scheme
 }
 
 // wanted names what callers can send, for those who sent nothing that is read here.
-func wanted(authenticators []Authenticator) string {
+func wanted(authenticators []Authenticator, x *exchange.Exchange) string {
 	var ways []string
 	for _, a := range authenticators {
-		ways = append(ways, credentialsOf(a.Scheme()))
+		ways = append(ways, credentialsOf(schemeFor(a, x)))
 	}
 	return strings.Join(ways, ", or ")
 }
@@ -89,7 +94,7 @@ func (g *gate) unread(x *exchange.Exchange) string {
 	if _, bearer, _ := authorization(x, "Bearer"); bearer && slices.ContainsFunc(g.authenticators, token) {
 		return "the bearer token that came is no JSON web token: such a one has three parts with dots between them"
 	}
-	return "nothing here reads the Authorization header that came: send " + wanted(g.authenticators)
+	return "nothing here reads the Authorization header that came: send " + wanted(g.authenticators, x)
 }
 
 // credentialsOf describes for a caller what a scheme has them send.
@@ -151,7 +156,8 @@ func (g *gate) refuse(x *exchange.Exchange, by int, err error) error {
 // challenge describes how to sign in (RFC 9110, section 11.6.1); to a bearer of a bad token also that it is bad (RFC 6750,
 // section 3).
 func (g *gate) challenge(x *exchange.Exchange, bad int) {
-	for i, text := range g.challenges {
+	for i, a := range g.authenticators {
+		text := challenge(schemeFor(a, x))
 		if i == bad && strings.HasPrefix(text, "Bearer") {
 			text += `, error="invalid_token"`
 		}

@@ -15,7 +15,9 @@ func init() {
 	principal.Filter = func(authenticators any, optional bool) exchange.Filter {
 		return newGate(authenticators.([]Authenticator), optional).filter()
 	}
-	principal.Wanted = func(authenticators any) string { return wanted(authenticators.([]Authenticator)) }
+	principal.Wanted = func(authenticators any, x *exchange.Exchange) string {
+		return wanted(authenticators.([]Authenticator), x)
+	}
 	principal.Inbound, principal.Context, principal.Until = inbound, contextOf, until
 }
 

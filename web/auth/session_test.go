@@ -101,6 +101,20 @@ func TestTheCookieIsForThisHostOverTLSOnly(t *testing.T) {
 	}
 }
 
+func TestACallerWithoutASessionIsToldTheNameThatItsCookieHas(t *testing.T) {
+	for host, name := range map[string]string{"localhost:3000": "session", "api.example.com": "__Host-session"} {
+		x := request()
+		x.Host = host
+		err := auth.Filter(auth.Session(auth.SessionConfig{Secret: sessionSecret})).Before(x)
+		if err == nil || !strings.HasSuffix(err.Error(), "send the cookie "+name+" of a session") {
+			t.Errorf("%s: %v", host, err)
+		}
+		if got := x.Answer.Get("WWW-Authenticate"); got != `Cookie realm="sabir", name="`+name+`"` {
+			t.Errorf("%s: the challenge is %s", host, got)
+		}
+	}
+}
+
 func TestABadCookieGivesNoPrincipalAndIsRemoved(t *testing.T) {
 	s := auth.Session(auth.SessionConfig{Secret: sessionSecret})
 	good := signIn(t, s, ada)
