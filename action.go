@@ -50,9 +50,20 @@ type actionOption func(*definition)
 func (o actionOption) applyAction(d *definition) { o(d) }
 
 // Inline declares that the action does not block and returns in microseconds: it then runs on whatever goroutine brings
-// the call, even the one that reads a link, and is never moved to another. Its deadline ends only its context.
+// the call, even the one that reads a link, and is never moved to another. Its deadline ends only its context. It is an option of [Handle] and
+// [NewAction]: a stream waits for what comes.
 func Inline() ActionOption {
-	return actionOptionOnce("Inline", option.Caller(), func(d *definition) { d.inline = true })
+	return actionOptionOnce("Inline", option.Caller(), func(d *definition) {
+		d.inline = true
+		d.noStream("Inline")
+	})
+}
+
+// noStream notes an option that is for calls where the definition is of a stream.
+func (d *definition) noStream(option string) {
+	if d.stream {
+		d.problems = append(d.problems, Errorf(CodeInvalidArgument, nameBadOption, "%s: %s is for Handle: the action %q is a stream", d.where, option, d.short))
+	}
 }
 
 // Borrow declares that the action's handler keeps no text and no bytes of its input: they are valid until it returns, with the goroutines that it
@@ -64,9 +75,8 @@ func Inline() ActionOption {
 // option of [Handle] and [NewAction]: what a stream receives is always its own.
 func Borrow() ActionOption {
 	return actionOptionOnce("Borrow", option.Caller(), func(d *definition) {
-		if d.borrow = true; d.stream {
-			d.problems = append(d.problems, Errorf(CodeInvalidArgument, nameBadOption, "%s: Borrow is for Handle: the action %q is a stream", d.where, d.short))
-		}
+		d.borrow = true
+		d.noStream("Borrow")
 	})
 }
 

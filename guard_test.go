@@ -185,6 +185,15 @@ func TestNestedCallsOfAGuardedCallRunOnItsWorker(t *testing.T) {
 	}
 }
 
+func TestAStreamIsNotInline(t *testing.T) {
+	s := sabir.NewService("letters")
+	sabir.HandleStream(s, "read", func(context.Context, *sabir.Stream[string, string]) error { return nil }, sabir.Inline())
+	err := sabir.NewNode(sabir.Serve(s)).Start(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `Inline is for Handle: the action "read" is a stream`) {
+		t.Errorf("the start says %v", err)
+	}
+}
+
 func TestInlineActionsStayOnTheirCallersGoroutine(t *testing.T) {
 	var ran string
 	s := sabir.NewService("quick")
