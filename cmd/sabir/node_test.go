@@ -217,6 +217,21 @@ func TestCompletionAsksTheNode(t *testing.T) {
 	}
 }
 
+func TestAnActionThatCallsAnUnknownOneIsNotSaidToBeUnknown(t *testing.T) {
+	s := sabir.NewService("orders")
+	sabir.Handle(s, "place", func(ctx context.Context, in struct{}) (struct{}, error) {
+		return sabir.Call[struct{}](ctx, sabir.NodeFromContext(ctx), "stock.take", in)
+	})
+	address := freePort(t)
+	node := startNode(t, sabir.NewNode(quiet(), sabir.Serve(s), sabir.Join(address), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
+	for _, to := range [][]string{{"--url", "http://" + node.HTTPAddr()}, {"--join", address}} {
+		got := sabirRun(t, append([]string{"call", "orders.place"}, to...)...)
+		if got.code != exitFailed || strings.Contains(got.errOut, "no action orders.place") || !strings.Contains(got.errOut, "on node "+node.ID()) {
+			t.Errorf("%v: %+v", to, got)
+		}
+	}
+}
+
 func TestCompletionOffersFilesOnlyWhereOneIsTaken(t *testing.T) {
 	const files, noFiles, folders = ":0\n", ":4\n", ":16\n" // cobra's directives
 	for _, test := range []struct {

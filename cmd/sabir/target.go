@@ -122,8 +122,8 @@ func named(to target, err error, action string) error {
 	if strings.HasPrefix(action, "$channels.") {
 		return failf("node %s has no channels: it was made without channel.Broker", e.Node)
 	}
-	if _, joined := to.(*clusterClient); joined {
-		return err // which names the action, be it that of a call within the one that was called
+	if _, joined := to.(*clusterClient); joined || !strings.Contains(e.Message, "has the address") {
+		return err // which is of a call within the action, or names it
 	}
 	if strings.HasPrefix(action, "$node.") { // which every node has
 		return forOperators(err, action)
