@@ -3,6 +3,7 @@ package web
 import (
 	"encoding"
 	stdjson "encoding/json"
+	"errors"
 	"reflect"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -10,18 +11,20 @@ import (
 	"github.com/sabir-go/sabir/codec/json"
 )
 
-// logUnreadable warns of actions whose inputs or answers have a struct that JSON cannot read whatever comes, for its tags. Each call of one would be
-// answered as if its caller had sent nonsense. The node starts all the same: calls without JSON do not need the tags.
+// logUnreadable warns of actions whose inputs or answers have a type that JSON cannot read whatever comes, for its tags or for its kind. Each call of
+// one would be answered as if its caller had sent nonsense. The node starts all the same: calls on the node need no JSON.
 func (s *server) logUnreadable() {
-	seen := make(map[reflect.Type]bool)
+	inputs, outputs := make(map[reflect.Type]bool), make(map[reflect.Type]bool)
 	for _, a := range s.node.Actions() {
 		if !s.offers(a) || a.Remote {
 			continue
 		}
-		for _, t := range []reflect.Type{a.In, a.Out} {
-			if bad, err := unreadable(t, seen); err != nil {
-				s.node.Log().Warn("an action cannot be called with JSON: mend the tags of a type", "node", s.node.ID(), "action", a.Name, "type", bad.String(), "error", err)
-			}
+		bad, err := unreadable(a.In, inputs, true)
+		if err == nil {
+			bad, err = unreadable(a.Out, outputs, false)
+		}
+		if err != nil {
+			s.node.Log().Warn("an action cannot be called with JSON: mend a type", "node", s.node.ID(), "action", a.Name, "type", bad.String(), "error", err)
 		}
 	}
 }
@@ -29,8 +32,11 @@ func (s *server) logUnreadable() {
 // readers are the methods by which a type reads its own JSON.
 var readers = []reflect.Type{reflect.TypeFor[jsonv2.UnmarshalerFrom](), reflect.TypeFor[stdjson.Unmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()}
 
-// unreadable finds a struct in t that cannot be read from an empty object. Types that were seen are not looked at again.
-func unreadable(t reflect.Type, seen map[reflect.Type]bool) (bad reflect.Type, err error) {
+var errNoJSON = errors.New("it has no JSON form; a field may be left out with `json:\"-\"`")
+
+// unreadable finds a struct in t that cannot be read from an empty object, or a type that no value of JSON can be read into. Types that were seen are not
+// looked at again.
+func unreadable(t reflect.Type, seen map[reflect.Type]bool, input bool) (bad reflect.Type, err error) {
 	if t == nil || seen[t] {
 		return nil, nil
 	}
@@ -42,7 +48,13 @@ func unreadable(t reflect.Type, seen map[reflect.Type]bool) (bad reflect.Type, e
 	}
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		return unreadable(t.Elem(), seen)
+		return unreadable(t.Elem(), seen, input)
+	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
+		return t, errNoJSON
+	case reflect.Interface:
+		if input && t.NumMethod() > 0 { // an answer has the value that is in it
+			return t, errNoJSON
+		}
 	case reflect.Struct:
 		if err := json.Codec.Decode([]byte("{}"), reflect.New(t).Interface()); err != nil {
 			return t, err
@@ -51,7 +63,7 @@ func unreadable(t reflect.Type, seen map[reflect.Type]bool) (bad reflect.Type, e
 			if !f.IsExported() || f.Tag.Get("json") == "-" {
 				continue
 			}
-			if bad, err := unreadable(f.Type, seen); err != nil {
+			if bad, err := unreadable(f.Type, seen, input); err != nil {
 				return bad, err
 			}
 		}
