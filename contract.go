@@ -82,12 +82,12 @@ func (c *contract) callAny(ctx context.Context, n *Node, in, out any, o callOpti
 
 // agree takes over the name and the options of a contract, which those of Handle may replace, and reports whether it has a name.
 func (d *definition) agree(s *Service, c *contract) bool {
-	if c == nil || c.name == "" {
+	if s == nil || c == nil || c.name == "" {
 		maker := "NewAction"
 		if d.stream {
 			maker = "NewStream"
 		}
-		s.declare("a contract", d.where)
+		s.declare("a contract", d.where) // which panics for a nil service
 		s.problem(d.where, "%v", errNotAContract(maker))
 		return false
 	}

@@ -200,7 +200,14 @@ func NodeID(id string) NodeOption {
 
 // Logger sets the node's logger. Default: slog.Default.
 func Logger(log *slog.Logger) NodeOption {
-	return nodeOptionOnce("Logger", option.Caller(), func(n *Node) { n.log = log })
+	at := option.Caller()
+	return nodeOptionOnce("Logger", at, func(n *Node) {
+		if log == nil {
+			n.optionProblem(Errorf(CodeInvalidArgument, nameBadOption, "%s: Logger was given nil: leave it out for slog.Default", at))
+			return
+		}
+		n.log = log
+	})
 }
 
 // Validator gives the node a validator with the program's rules and messages. Register them before the node starts.

@@ -79,6 +79,32 @@ func TestWhatIsDeclaredForAServiceThatRunsPanicsWithItsFileAndLine(t *testing.T)
 	}
 }
 
+func TestWhatIsGivenAsNilIsNamedWithItsFileAndLine(t *testing.T) {
+	start := func(options ...sabir.NodeOption) error { return sabir.NewNode(options...).Start(t.Context()) }
+	for option, err := range map[string]error{
+		"Logger":  start(sabir.Logger(nil)),
+		"OnStart": start(sabir.Serve(sabir.NewService("s", sabir.OnStart(nil)))),
+		"OnStop":  start(sabir.Serve(sabir.NewService("s", sabir.OnStop(nil)))),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "nothing_silent_test.go:") || !strings.Contains(err.Error(), option+" was given nil") {
+			t.Errorf("%s: %v", option, err)
+		}
+	}
+	for what, declare := range map[string]func(){
+		"an action":          func() { sabir.Handle(nil, "a", none) },
+		"an event":           func() { sabir.On(nil, "a", func(context.Context, int) error { return nil }) },
+		"an action contract": func() { sabir.NewAction[sabir.Empty, sabir.Empty]("s.a").Handle(nil, none) },
+		"a stream contract": func() {
+			sabir.NewStream[int, int]("s.a").Handle(nil, func(context.Context, *sabir.Stream[int, int]) error { return nil })
+		},
+		"a contract of an event": func() { sabir.NewEvent[int]("a").On(nil, func(context.Context, int) error { return nil }) },
+	} {
+		if said := panicOf(declare); !strings.Contains(said, "nothing_silent_test.go:") || !strings.Contains(said, "sabir.NewService") {
+			t.Errorf("%s: %q", what, said)
+		}
+	}
+}
+
 func TestAServiceThatWasRemovedMayBeDeclaredFurtherAndAddedAgain(t *testing.T) {
 	s := sabir.NewService("shop")
 	n := startNode(t, sabir.Serve(s))

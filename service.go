@@ -86,14 +86,25 @@ func Preferred() ServiceOption {
 // OnStart adds a hook that runs before the first action can be called; an error stops the start. Hooks run in order. A hook
 // that has not returned one second after its context ended, which is that of [Node.Start] or [Node.Add], is left behind: the start has failed then.
 func OnStart(hook func(context.Context) error) ServiceOption {
-	return serviceOption(func(s *Service) { s.onStart = append(s.onStart, hook) })
+	at := option.Caller()
+	return serviceOption(func(s *Service) { s.onStart = s.withHook(s.onStart, hook, "OnStart", at) })
 }
 
 // OnStop adds a hook that runs after the last call has ended: it may close what the actions use. Hooks run in reverse
 // order, all of them whatever the others return; one that has not returned one second after its context ended, which is that of
 // [Node.Stop] or [Node.Remove], is left behind.
 func OnStop(hook func(context.Context) error) ServiceOption {
-	return serviceOption(func(s *Service) { s.onStop = append(s.onStop, hook) })
+	at := option.Caller()
+	return serviceOption(func(s *Service) { s.onStop = s.withHook(s.onStop, hook, "OnStop", at) })
+}
+
+// withHook adds a hook to others; nil is an error of the start, since it would fail when the node stops, at the latest.
+func (s *Service) withHook(hooks []func(context.Context) error, hook func(context.Context) error, name string, at option.Site) []func(context.Context) error {
+	if hook == nil {
+		s.problem(at, "%s was given nil", name)
+		return hooks
+	}
+	return append(hooks, hook)
 }
 
 // fullName is the name with its version: "v2.users".
