@@ -5,6 +5,7 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
@@ -23,10 +24,29 @@ func (s *server) logUnreadable() {
 		if err == nil {
 			bad, err = unreadable(a.Out, outputs, false)
 		}
+		if err == nil {
+			bad, err = allHidden(a.In)
+		}
 		if err != nil {
 			s.node.Log().Warn("an action cannot be called with JSON: mend a type", "node", s.node.ID(), "action", a.Name, "type", bad.String(), "error", err)
 		}
 	}
+}
+
+// allHidden finds out whether an input is a struct with fields of which none is exported, so that its handler would get nothing of what callers send.
+func allHidden(t reflect.Type) (bad reflect.Type, err error) {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.Struct || t.NumField() == 0 || readsItself(t) {
+		return nil, nil
+	}
+	for f := range t.Fields() {
+		if f.IsExported() || f.Anonymous {
+			return nil, nil
+		}
+	}
+	return t, errors.New("it has no exported field, and JSON reads no other: names of fields begin with an upper-case letter")
 }
 
 // readers are the methods by which a type reads its own JSON.
@@ -41,10 +61,8 @@ func unreadable(t reflect.Type, seen map[reflect.Type]bool, input bool) (bad ref
 		return nil, nil
 	}
 	seen[t] = true
-	for _, reader := range readers {
-		if reflect.PointerTo(t).Implements(reader) {
-			return nil, nil
-		}
+	if readsItself(t) {
+		return nil, nil
 	}
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
@@ -69,4 +87,8 @@ func unreadable(t reflect.Type, seen map[reflect.Type]bool, input bool) (bad ref
 		}
 	}
 	return nil, nil
+}
+
+func readsItself(t reflect.Type) bool {
+	return slices.ContainsFunc(readers, reflect.PointerTo(t).Implements)
 }
