@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
@@ -78,6 +79,19 @@ func checkRedirect(t *testing.T, about string, got answer) {
 	to := got.header.Get("Location")
 	if strings.HasPrefix(to, "//") || strings.HasPrefix(to, "/\\") || strings.Contains(to, "://") || strings.HasPrefix(to, "\\") {
 		t.Errorf("%s: sends to %q", about, to)
+	}
+}
+
+func TestFilesAreReadByGETAndHEADOnly(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{"a.txt": {Data: []byte("file a")}, "sub/index.html": {Data: []byte("sub")}, ".env": {Data: []byte("hunter2")}}
+	node := start(t, sabir.HTTP(":0", Static("/files", files)))
+	for path, status := range map[string]int{"/files/a.txt": 405, "/files/sub/": 405, "/files/sub": 405, "/files/b.txt": 404, "/files/.env": 404, "/files/": 404, "/files": 404} {
+		for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "ANY"} {
+			if got := ask(t, method, "http://"+node.HTTPAddr()+path, ""); got.status != status || status == 405 && got.header.Get("Allow") != "GET, HEAD" {
+				t.Errorf("%s %s: %d, Allow: %s", method, path, got.status, got.header.Get("Allow"))
+			}
+		}
 	}
 }
 

@@ -122,12 +122,23 @@ func Mount(prefix string, handler http.Handler) gateway.HTTPOption {
 }
 
 // Static serves the files of a file system, such as os.DirFS("public") or an embed.FS, under a prefix; "/" for all that is
-// nothing else. GET and HEAD, ranges and conditional requests work; a folder answers with its index.html, never with a list.
+// nothing else. GET and HEAD, ranges and conditional requests work, other methods are 405; a folder answers with its index.html, never
+// with a list.
 func Static(prefix string, files fs.FS) gateway.HTTPOption {
 	bare := strings.TrimSuffix(prefix, "/")
-	below := http.StripPrefix(bare, http.FileServerFS(noLists{files}))
+	listless := noLists{files}
+	below := http.StripPrefix(bare, http.FileServerFS(listless))
 	return Mounted(prefix, func(Site) (http.Handler, error) {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodGet && r.Method != http.MethodHead {
+				if _, err := fs.Stat(listless, strings.Trim(path.Clean("./"+strings.TrimPrefix(r.URL.Path, bare)), "/")); err != nil {
+					http.NotFound(w, r)
+					return
+				}
+				w.Header().Set("Allow", "GET, HEAD")
+				http.Error(w, "files are only read: use GET or HEAD", http.StatusMethodNotAllowed)
+				return
+			}
 			if r.URL.Path == bare { // so that links in its index mean what is below it
 				http.Redirect(w, r, path.Base(bare)+"/", http.StatusPermanentRedirect)
 				return
