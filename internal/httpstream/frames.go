@@ -27,7 +27,7 @@ type frameReader struct {
 	skip int64 // of the payload of a frame that was refused
 
 	closed bool          // a Close came
-	code   ws.StatusCode // of it; 0 for none
+	code   ws.StatusCode // that answers it; 0 for none
 }
 
 // frameError is a violation of the protocol by the other side.
@@ -160,23 +160,23 @@ func (f *frameReader) takeControl(h ws.Header) error {
 	case ws.OpClose:
 		f.closed = true
 		switch {
-		case len(payload) >= 2:
-			f.code = ws.StatusCode(binary.BigEndian.Uint16(payload))
+		case len(payload) == 0:
 		case len(payload) == 1:
 			f.code = ws.StatusProtocolError
+		case !utf8.Valid(payload[2:]):
+			f.code = ws.StatusInvalidFramePayloadData
+		default:
+			f.code = closeReply(ws.StatusCode(binary.BigEndian.Uint16(payload)))
 		}
 		return io.EOF
 	}
 	return nil
 }
 
-// closeReply is the code that a Close is answered with: its own, where it is one that may be sent.
-func (f *frameReader) closeReply() ws.StatusCode {
-	if c := f.code; c >= 1000 && c <= 1003 || c >= 1007 && c <= 1014 || c >= 3000 && c <= 4999 {
+// closeReply is the code that a Close with a code is answered with: its own, where it is one that may be sent.
+func closeReply(c ws.StatusCode) ws.StatusCode {
+	if c >= 1000 && c <= 1003 || c >= 1007 && c <= 1014 || c >= 3000 && c <= 4999 {
 		return c
-	}
-	if f.code == 0 {
-		return 0
 	}
 	return ws.StatusProtocolError
 }

@@ -23,19 +23,22 @@ const closeTimeout = time.Second
 // isUpgrade reports whether the request wants to be a WebSocket. Over HTTP/2 none can (RFC 8441 is not offered), so the headers
 // mean nothing there.
 func isUpgrade(r *http.Request) bool {
-	return r.ProtoMajor == 1 && hasToken(r.Header["Connection"], "upgrade") && hasToken(r.Header["Upgrade"], "websocket")
+	return r.ProtoMajor == 1 && hasToken(r.Header["Connection"], "upgrade", strings.EqualFold) && hasToken(r.Header["Upgrade"], "websocket", strings.EqualFold)
 }
 
-func hasToken(lines []string, token string) bool {
+func hasToken(lines []string, token string, same func(a, b string) bool) bool {
 	for _, line := range lines {
 		for part := range strings.SplitSeq(line, ",") {
-			if strings.EqualFold(strings.TrimSpace(part), token) {
+			if same(strings.TrimSpace(part), token) {
 				return true
 			}
 		}
 	}
 	return false
 }
+
+// exactly compares subprotocols, which have a case, unlike other tokens of a handshake.
+func exactly(a, b string) bool { return a == b }
 
 // checkUpgrade finds what is wrong with a handshake (RFC 6455, section 4.2.1).
 func (x *session) checkUpgrade() error {
@@ -50,8 +53,10 @@ func (x *session) checkUpgrade() error {
 		return badInput("the WebSocket's version is %.20q: want 13", r.Header.Get("Sec-WebSocket-Version"))
 	case len(r.Header.Get("Sec-WebSocket-Key")) != 24:
 		return badInput("the WebSocket's handshake has no Sec-WebSocket-Key of 24 characters")
-	case !hasToken(r.Header["Sec-Websocket-Protocol"], Subprotocol):
+	case !hasToken(r.Header["Sec-Websocket-Protocol"], Subprotocol, exactly):
 		return badInput("the WebSocket's handshake must offer the protocol %s", Subprotocol)
+	case r.ContentLength != 0: // its bytes would be taken for messages
+		return badInput("the WebSocket's handshake has a body")
 	case origin != "" && !x.ownOrigin(origin) && (x.call.Origin == nil || !x.call.Origin(origin)):
 		return sabir.NewError(sabir.CodePermissionDenied, sabir.ErrCrossOrigin.Name, "a browser sent this for a page of another site, which this node does not take")
 	}
@@ -249,7 +254,7 @@ func (k *socket) last(data []byte, inside bool, failed error) {
 	if failed == errGone {
 		// The other side may have sent a Close, which must be answered.
 		if k.frames.closed && !inside {
-			data = appendClose(data, k.frames.closeReply(), "")
+			data = appendClose(data, k.frames.code, "")
 			k.send(data)
 		}
 		return

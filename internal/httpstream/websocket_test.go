@@ -235,6 +235,20 @@ func TestWebSocketFrames(t *testing.T) {
 	})
 }
 
+func TestTheCloseOfAClientIsAnsweredWithItsCodeOrWithWhatIsWrongWithIt(t *testing.T) {
+	s := serve(t, patient)
+	for payload, want := range map[string]ws.StatusCode{
+		"\x03\xe8": 1000, "\x03\xe9bye": 1001, "\x0b\xb8": 3000, "\x13\x87": 4999,
+		"\x00\x00": 1002, "\x03\xed": 1002, "\x03\xee": 1002, "\x03\xf7": 1002, "\x07\xd0": 1002, "\xff\xff": 1002, "x": 1002,
+		"\x03\xe8\xed\xa0\x80": 1007,
+	} {
+		p := s.open(t, "/t.silent")
+		p.send(ws.NewCloseFrame([]byte(payload)))
+		p.wantLast(want, false)
+		s.wantEnd(t)
+	}
+}
+
 func TestALargeValueOverWebSocketComesWhole(t *testing.T) {
 	s := serve(t, patient)
 	p := s.open(t, "/t.document")
@@ -343,6 +357,7 @@ func TestHandshakesThatAreRefused(t *testing.T) {
 		{"nothing wrong", "", "", 101, ""},
 		{"no subprotocol", "Sec-WebSocket-Protocol", "", 400, "BadInput"},
 		{"another subprotocol", "Sec-WebSocket-Protocol", "chat, sabir.v2", 400, "BadInput"},
+		{"the subprotocol in another case", "Sec-WebSocket-Protocol", "SABIR.V1", 400, "BadInput"},
 		{"an old version", "Sec-WebSocket-Version", "8", 400, "BadInput"},
 		{"no key", "Sec-WebSocket-Key", "", 400, "BadInput"},
 		{"another site", "Origin", "http://evil.example", 403, "CrossOrigin"},
@@ -375,6 +390,19 @@ func TestHandshakesThatAreRefused(t *testing.T) {
 			c.Close()
 			s.wantEnd(t)
 		})
+	}
+}
+
+func TestAHandshakeWithABodyIsRefusedSinceItsBytesWouldBeTakenForMessages(t *testing.T) {
+	s := serve(t, patient)
+	for _, body := range []string{"Content-Length: 3\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"} {
+		c := s.dialAndSay(t, "GET /t.greet HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"+
+			"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: sabir.v1\r\n%s", body)
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantProblem(t, answer, 400, "BadInput")
 	}
 }
 
