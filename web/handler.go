@@ -109,6 +109,9 @@ func (s *server) find(x *exchange.Exchange) (*target, []string) {
 	if to == nil && method != x.Method {
 		to, params = s.tables.get().find(method, x.Path, x.Params[:0])
 	}
+	if x.Method == http.MethodHead && to != nil && !to.hasHead() {
+		to = nil
+	}
 	if x.Method == http.MethodGet && x.Header.Has("Upgrade") { // a WebSocket, which begins with GET
 		if call := s.streamAt(x.Path); call != nil && (to == nil || len(params) > 0 && !call.rest) { // text goes before a parameter
 			return call, nil

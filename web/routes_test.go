@@ -513,3 +513,25 @@ func TestEventsAreNotThereForHEAD(t *testing.T) {
 		t.Errorf("%d, Allow: %s", got.status, got.header.Get("Allow"))
 	}
 }
+
+func TestAStreamOfValuesHasNoHEADAndNoneIsAllowed(t *testing.T) {
+	s := sabir.NewService("feed")
+	sabir.HandleStream(s, "watch", func(_ context.Context, st *sabir.Stream[sabir.Empty, int]) error { return st.Send(1) }, sabir.Route("GET", "/feed"), sabir.ServerStream())
+	sabir.HandleStream(s, "file", func(_ context.Context, st *sabir.Stream[sabir.Empty, []byte]) error { return st.Send([]byte("x")) }, sabir.Route("GET", "/file"), sabir.ServerStream())
+	node := start(t, sabir.Serve(s), sabir.HTTP(":0"))
+	for _, test := range []struct {
+		method, path string
+		status       int
+		allow        string
+	}{
+		{"HEAD", "/feed", 405, "GET, OPTIONS"},
+		{"OPTIONS", "/feed", 204, "GET, OPTIONS"},
+		{"PUT", "/feed", 405, "GET, OPTIONS"},
+		{"HEAD", "/file", 200, ""},
+		{"OPTIONS", "/file", 204, "GET, HEAD, OPTIONS"},
+	} {
+		if got := ask(t, test.method, "http://"+node.HTTPAddr()+test.path, ""); got.status != test.status || got.header.Get("Allow") != test.allow {
+			t.Errorf("%s %s: %d, Allow: %s", test.method, test.path, got.status, got.header.Get("Allow"))
+		}
+	}
+}

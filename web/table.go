@@ -41,6 +41,11 @@ type target struct {
 // Action is the called action, for filters; nil for a page of the server.
 func (t *target) Action() *sabir.Action { return t.action }
 
+// hasHead reports whether HEAD finds what GET does. A stream of values has to be opened to know anything about its answer.
+func (t *target) hasHead() bool {
+	return t.action == nil || !t.action.Stream || t.action.OutputsBytes()
+}
+
 // table is the routing table of the HTTP gateway at one moment.
 type table struct {
 	changed <-chan struct{}    // closed when there is more to know
@@ -257,6 +262,9 @@ func (t *table) find(method, path string, buffer []string) (to *target, params [
 // allowed returns the methods that a path takes from an operator, or from anybody else; nil if there are none.
 func (t *table) allowed(path string, operator bool) []string {
 	list := t.rest.Allowed(path)
+	if got, _ := t.find(http.MethodGet, path, nil); got != nil && !got.hasHead() {
+		list = slices.DeleteFunc(list, func(method string) bool { return method == http.MethodHead })
+	}
 	if call := t.calls[strings.ReplaceAll(path, "%24", "$")]; call != nil && (operator || !call.operators) && !slices.Contains(list, http.MethodPost) {
 		list = append(list, http.MethodPost)
 	}

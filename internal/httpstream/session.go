@@ -97,8 +97,8 @@ func (x *session) serve(run func() error, runWebSocket func() error) {
 	}
 	switch {
 	case x.r.Method == http.MethodHead && x.form != octets:
-		x.w.Header().Set("Allow", "GET, POST")
-		x.refuse(sabir.NewError(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "a stream has no head of its own: use GET or POST"))
+		x.w.Header().Set("Allow", "GET")
+		x.refuse(sabir.NewError(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "a stream of values has no head of its own: use GET"))
 		return
 	case upgrade:
 		run = runWebSocket
