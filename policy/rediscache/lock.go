@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/sabir-go/sabir/internal/redis"
 	"github.com/sabir-go/sabir/policy"
 )
 
@@ -77,6 +78,7 @@ func (p *actionCache) try(ctx context.Context, l *lock, name string) (kept polic
 	replies := p.store.locking(limited, c, set, p.cleaned(c.B()), p.answer(c.B(), name))
 	err = replies[0].Error()
 	if err != nil && !rueidis.IsRedisNil(err) {
+		l.release() // the server may have it all the same
 		return kept, false, p.store.outcome(ctx, err)
 	}
 	held = err == nil
@@ -150,10 +152,30 @@ func (l *lock) free() {
 		l.timer.Stop()
 	}
 	l.mu.Unlock()
+	l.release()
+}
+
+// maxUnreleased bounds the locks that a store asks Redis again to release. Further ones end with their leases.
+const maxUnreleased = 1000
+
+// release has Redis forget the lock, and asks again while that is not reached: a Redis that stood still may do what it was told before.
+func (l *lock) release() {
 	l.store.inBackground(func(ctx context.Context) {
-		if c, err := l.store.ready(ctx); err == nil {
-			release.Exec(ctx, c, []string{l.key}, []string{l.token})
+		c, err := l.store.ready(ctx)
+		if err == nil {
+			err = release.Exec(ctx, c, []string{l.key}, []string{l.token}).Error()
 		}
+		if why := redis.RefusalOf(err); err == nil || why != redis.NoRefusal && why != redis.NotReady {
+			return
+		}
+		if l.store.unreleased.Add(1) > maxUnreleased {
+			l.store.unreleased.Add(-1)
+			return
+		}
+		time.AfterFunc(backOff, func() {
+			l.store.unreleased.Add(-1)
+			l.release()
+		})
 	})
 }
 

@@ -186,6 +186,44 @@ func TestALockThatIsNotProlongedEndsWithItsLease(t *testing.T) {
 	}
 }
 
+// Redis does what it was told while it stood still, though nobody waits for it any more.
+func TestALockWhoseHolderNeverHeardOfItIsReleased(t *testing.T) {
+	server := brokers.ForTest(t, brokers.Redis)
+	a := open(t, server.URL(), rediscache.Config{Lease: time.Minute, Timeout: 200 * time.Millisecond})
+	b := open(t, server.URL(), rediscache.Config{Lease: time.Minute})
+	raw := client(t, server.URL())
+	_, unlock, err := lock(t.Context(), a, "another")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+	eventually(t, "the first lock is released", func() bool {
+		keys, err := raw.Do(t.Context(), raw.B().Keys().Pattern("*lock*").Build()).AsStrSlice()
+		return err == nil && len(keys) == 0
+	})
+	if err := server.Suspend(); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Resume()
+	if _, _, err := lock(t.Context(), a, "k"); err == nil {
+		t.Fatal("a server that stands still gave a lock")
+	}
+	if err := server.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second answer comes after all that was sent before
+		if err := raw.Do(t.Context(), raw.B().Ping().Build()).Error(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), longTimeout)
+	defer cancel()
+	if _, unlock, err = lock(ctx, b, "k"); err != nil {
+		t.Fatalf("another node waits for a lock that nobody holds: %v", err)
+	}
+	unlock()
+}
+
 func TestALockThatIsReleasedIsTakenAtOnce(t *testing.T) {
 	url := brokers.ForTest(t, brokers.Redis).URL()
 	a, b := open(t, url, rediscache.Config{Lease: time.Minute}), open(t, url, rediscache.Config{Lease: time.Minute})

@@ -39,6 +39,7 @@ type Store struct {
 	lastReply        atomic.Int64               // when a reply came last, in nanoseconds since epoch
 	unconfirmedUntil atomic.Int64               // locks do not wait for replicas until then, in nanoseconds since epoch
 	background       sync.WaitGroup             // what goes on after its call has returned
+	unreleased       atomic.Int32               // locks that Redis is asked again to release
 
 	cleanings       atomic.Pointer[cleanings]
 	seen            atomic.Uint64 // the latest moment of a cleaning
