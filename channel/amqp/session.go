@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	amqp091 "github.com/rabbitmq/amqp091-go"
@@ -185,6 +186,9 @@ func (s *store) dialAgain() (*session, error) {
 			restored[name] = true
 			err = s.restore(s.ended, session, name)
 		}
+		if notUsable(err) {
+			continue // it is there, and others can be used meanwhile
+		}
 		if errors.Is(err, engine.ErrUnreachable) {
 			session.close()
 			return nil, err
@@ -219,7 +223,14 @@ func (s *store) restore(ctx context.Context, session *session, name string) erro
 // notFound reports whether the server has answered that something is not there.
 func notFound(err error) bool {
 	said, ok := errors.AsType[*amqp091.Error](err)
-	return ok && said.Code == amqp091.NotFound
+	return ok && said.Code == amqp091.NotFound && strings.HasPrefix(said.Reason, "NOT_FOUND - no ")
+}
+
+// notUsable reports whether the server has answered that something is there and cannot be used now, as its node is down or still starts.
+// That has the code of what is not there.
+func notUsable(err error) bool {
+	said, ok := errors.AsType[*amqp091.Error](err)
+	return ok && said.Code == amqp091.NotFound && !notFound(err)
 }
 
 // session is the connection, where there is one now.
@@ -249,6 +260,9 @@ func failure(err error) error {
 	said, ok := errors.AsType[*amqp091.Error](err)
 	if !ok || errors.Is(err, amqp091.ErrClosed) {
 		return fmt.Errorf("%w: %w", engine.ErrUnreachable, err) // the network's
+	}
+	if notUsable(err) {
+		return fmt.Errorf("%w: %w", engine.ErrUnreachable, err)
 	}
 	switch said.Code {
 	case amqp091.ConnectionForced, amqp091.InternalError, amqp091.ResourceError, amqp091.FrameError, amqp091.UnexpectedFrame, amqp091.ChannelError:
