@@ -27,6 +27,7 @@ const (
 	probeEvery = 50 * time.Millisecond
 	// maxHistories bounds the histories that are remembered: one for each primary of a cluster.
 	maxHistories = 4096
+	slots        = 16384 // of a Redis Cluster
 )
 
 // Primary does writes that are confirmed. All methods may be called from any number of goroutines at once.
@@ -38,8 +39,9 @@ type Primary struct {
 	ended   context.Context
 	end     context.CancelFunc
 
-	wanted    atomic.Int64 // replicas, by Auto, as of the last answer
-	lastProbe atomic.Int64 // when a server without replicas was asked last, in nanoseconds since begun
+	wanted    atomic.Int64   // replicas, by Auto, as of the last answer
+	bySlot    []atomic.Int64 // the same of the primary of each slot, in a cluster: who waits for replicas of one that has none waits in vain
+	lastProbe atomic.Int64   // when a server without replicas was asked last, in nanoseconds since begun
 
 	mu        sync.Mutex
 	histories map[string]bool // replication ids of servers that had replicas
@@ -55,6 +57,9 @@ var ErrNotOffered = errors.New("not offered by this server")
 func Open(ctx context.Context, client rueidis.Client, setting Setting, mark string, log *slog.Logger) (*Primary, error) {
 	p := &Primary{client: client, setting: setting, mark: mark, waiting: make(chan struct{}, maxWaiting), histories: make(map[string]bool)}
 	p.ended, p.end = context.WithCancel(context.Background())
+	if p.clustered() {
+		p.bySlot = make([]atomic.Int64, slots)
+	}
 	if err := p.look(ctx, log); err != nil {
 		p.end()
 		return nil, err
@@ -203,10 +208,12 @@ func (p *Primary) doAlone(ctx context.Context, commands []rueidis.Completed) ([]
 func (p *Primary) doConfirmed(ctx context.Context, c rueidis.DedicatedClient, commands []rueidis.Completed) ([]rueidis.RedisResult, error) {
 	n, asked := len(commands), p.setting.Replicas
 	all := commands[:n:n]
+	last := &p.wanted
+	if p.bySlot != nil {
+		last = &p.bySlot[commands[0].Slot()%slots]
+	}
 	if asked == Auto {
-		if asked = int(p.wanted.Load()); p.clustered() {
-			asked = min(asked, 1) // each primary has its own number, and one that has fewer would be waited for in vain
-		}
+		asked = int(last.Load())
 		all = append(all, c.B().Info().Section("replication").Build())
 	}
 	results := c.DoMulti(ctx, append(all, p.wait(ctx, c, asked))...)
@@ -226,6 +233,7 @@ func (p *Primary) doConfirmed(ctx context.Context, c rueidis.DedicatedClient, co
 		if err != nil {
 			return results[:n], &Unconfirmed{Err: err}
 		}
+		last.Store(int64(want))
 	}
 	if have < want && asked < want { // some have come since
 		if have, err = p.confirmed(c.Do(ctx, p.wait(ctx, c, want))); err != nil {

@@ -413,3 +413,67 @@ func TestAClusterOfRedisKeepsWhatItAcknowledgedWhenAReplicaTakesOver(t *testing.
 		t.Errorf("%d of %d acknowledged saves are lost", lost, a.acknowledged.Load())
 	}
 }
+
+func TestAPrimaryOfAClusterThatWasPromotedAndHasNoReplicaDelaysNoSaves(t *testing.T) {
+	brokers.Long(t)
+	config := brokers.Config{Extra: "cluster-enabled yes\nrepl-diskless-sync-delay 0\ncluster-node-timeout 1000\n"}
+	var servers []*brokers.Server // two primaries, and a replica of each
+	var at []rueidis.Client
+	for range 4 {
+		servers = append(servers, brokers.ForTest(t, brokers.Redis, config))
+		at = append(at, plain(t, servers[len(servers)-1]))
+	}
+	do := func(n int, command ...string) error {
+		return at[n].Do(t.Context(), at[n].B().Arbitrary(command...).Build()).Error()
+	}
+	text := func(n int, command ...string) string {
+		text, _ := at[n].Do(t.Context(), at[n].B().Arbitrary(command...).Build()).ToString()
+		return text
+	}
+	must(t, do(0, "CLUSTER", "ADDSLOTSRANGE", "0", "8191"))
+	must(t, do(1, "CLUSTER", "ADDSLOTSRANGE", "8192", "16383"))
+	must(t, do(1, "CLUSTER", "SET-CONFIG-EPOCH", "2"))
+	host, port, _ := strings.Cut(servers[0].Addr(), ":")
+	for n := 1; n < 4; n++ {
+		must(t, do(n, "CLUSTER", "MEET", host, port))
+	}
+	for primary := range 2 {
+		id := text(primary, "CLUSTER", "MYID")
+		within(t, time.Minute, "the servers know each other", func() bool { return do(primary+2, "CLUSTER", "REPLICATE", id) == nil })
+	}
+	within(t, time.Minute, "the replicas are online and the cluster is there", func() bool {
+		for n := range 4 {
+			if n < 2 && !strings.Contains(text(n, "INFO", "replication"), "state=online") || !strings.Contains(text(n, "CLUSTER", "INFO"), "cluster_state:ok") {
+				return false
+			}
+		}
+		return true
+	})
+	s := open(t, "redis://"+servers[1].Addr()+","+servers[2].Addr()+","+servers[3].Addr())
+	revisions := make(map[string]uint64)
+	round := func() error {
+		for n := range 8 { // in slots of both
+			key := fmt.Sprint("k", n)
+			next, err := s.Save(t.Context(), "k", key, nil, revisions[key])
+			if err != nil {
+				return err
+			}
+			revisions[key] = next
+		}
+		return nil
+	}
+	must(t, round())
+	must(t, servers[0].Kill())
+	within(t, time.Minute, "the replica takes over", func() bool {
+		_ = do(2, "CLUSTER", "FAILOVER", "TAKEOVER")
+		return strings.Contains(text(2, "INFO", "replication"), "role:master")
+	})
+	within(t, time.Minute, "saves go on", func() bool { return round() == nil })
+	begun := time.Now()
+	for range 3 {
+		must(t, round())
+	}
+	if took := time.Since(begun); took > 3*time.Second { // a second for each save there, of which there are 6 at the least
+		t.Errorf("24 saves took %v", took)
+	}
+}
