@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -78,7 +79,7 @@ func (p *peer) failure(ctx context.Context, action string, err error) *sabir.Err
 	case network != nil && network.Op == "dial":
 		p.askForLook()
 		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "%s cannot be called: the server %s cannot be reached: %w", action, p.id, network).AsRetryable()
-	case network != nil || code == connect.CodeUnavailable || code == connect.CodeCanceled: // which a reset is to connect's client
+	case network != nil, errors.Is(err, io.ErrUnexpectedEOF), code == connect.CodeUnavailable, code == connect.CodeCanceled: // which a reset is to connect's client
 		p.askForLook()
 		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrLinkLost.Name, "the connection to %s was lost before %s answered: %w", p.id, action, err)
 	}
