@@ -65,6 +65,7 @@ func (p *peer) addHeaders(ctx context.Context, h http.Header) {
 func (p *peer) failure(ctx context.Context, action string, err error) *sabir.Error {
 	var network *net.OpError
 	errors.As(err, &network)
+	_, isCut := errors.AsType[*cutError](err)
 	code := connect.CodeOf(err)
 	switch {
 	case connect.IsWireError(err):
@@ -79,7 +80,7 @@ func (p *peer) failure(ctx context.Context, action string, err error) *sabir.Err
 	case network != nil && network.Op == "dial":
 		p.askForLook()
 		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "%s cannot be called: the server %s cannot be reached: %w", action, p.id, network).AsRetryable()
-	case network != nil, errors.Is(err, io.ErrUnexpectedEOF), code == connect.CodeUnavailable, code == connect.CodeCanceled: // which a reset is to connect's client
+	case network != nil, isCut, code == connect.CodeUnavailable, code == connect.CodeCanceled: // which a reset is to connect's client
 		p.askForLook()
 		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrLinkLost.Name, "the connection to %s was lost before %s answered: %w", p.id, action, err)
 	}
@@ -87,6 +88,33 @@ func (p *peer) failure(ctx context.Context, action string, err error) *sabir.Err
 	e.Node = p.id
 	return e
 }
+
+// answers is the transport of a server. Of an answer that has begun, connect's client takes a connection that ends for one more mistake of the
+// server's: its errors of reading are marked here.
+type answers struct{ *http.Transport }
+
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := a.Transport.RoundTrip(r)
+	if err == nil {
+		response.Body = answerBody{response.Body}
+	}
+	return response, err
+}
+
+type answerBody struct{ io.ReadCloser }
+
+func (b answerBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = &cutError{err}
+	}
+	return n, err
+}
+
+// cutError is an error of reading an answer.
+type cutError struct{ error }
+
+func (e *cutError) Unwrap() error { return e.error }
 
 func (p *peer) askForLook() {
 	if p.lost != nil {
