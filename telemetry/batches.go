@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -44,7 +45,7 @@ type batches struct {
 type SpanCounts struct {
 	Ended     uint64 // sampled spans that ended
 	Exported  uint64 // the exporter took them
-	Failed    uint64 // the exporter returned an error for their batch
+	Failed    uint64 // the exporter returned an error for their batch, or the collector refused them alone
 	QueueFull uint64 // dropped because the exporter was too slow
 	Late      uint64 // dropped because they ended after Shutdown
 }
@@ -147,22 +148,45 @@ func (b *batches) export() error {
 		batch := rest[:min(batchSize, len(rest))]
 		rest = rest[len(batch):]
 		err := b.exportOne(batch)
+		lost := min(lostOf(err, len(batch)), len(batch))
 		b.mu.Lock()
 		b.busy -= len(batch)
-		if err == nil {
-			b.tally.Exported += uint64(len(batch))
-		} else {
-			b.tally.Failed += uint64(len(batch))
-		}
+		b.tally.Exported += uint64(len(batch) - lost)
+		b.tally.Failed += uint64(lost)
 		b.mu.Unlock()
 		if err != nil {
-			errs = append(errs, fmt.Errorf("telemetry: %d spans lost: %w", len(batch), err))
+			errs = append(errs, fmt.Errorf("telemetry: %d of %d spans lost: %w", lost, len(batch), err))
 		}
 	}
 	clear(taken)
 	b.spare = taken
 	b.warn(errors.Join(errs...))
 	return errors.Join(errs...)
+}
+
+// lostOf returns how many spans of a batch an exporter's error says are lost: all, unless it consists of partial successes of OTLP, by
+// which a collector has taken the others, and perhaps all of them with a warning. Each exporter of OTLP has an error type of its own for
+// them, which only its package can name, so that the number is read from the field that all have.
+func lostOf(err error, batch int) int {
+	if err == nil {
+		return 0
+	}
+	if inner := errors.Unwrap(err); inner != nil {
+		return lostOf(inner, batch)
+	}
+	if e, ok := err.(interface{ Unwrap() []error }); ok {
+		lost := 0
+		for _, one := range e.Unwrap() {
+			lost += lostOf(one, batch)
+		}
+		return lost
+	}
+	if v := reflect.ValueOf(err); v.Kind() == reflect.Struct && v.Type().Name() == "PartialSuccess" {
+		if rejected := v.FieldByName("RejectedItems"); rejected.IsValid() && rejected.CanInt() {
+			return int(max(rejected.Int(), 0))
+		}
+	}
+	return batch
 }
 
 func (b *batches) exportOne(batch []sdktrace.ReadOnlySpan) error {

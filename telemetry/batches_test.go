@@ -3,6 +3,7 @@ package telemetry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -82,6 +83,36 @@ func TestSpansThatTheExporterRefusesAreCounted(t *testing.T) {
 				t.Errorf("%+v", c)
 			}
 		})
+	}
+}
+
+// PartialSuccess has the name and the fields of the error that otlptracehttp and otlptracegrpc return.
+type PartialSuccess struct {
+	ErrorMessage  string
+	RejectedItems int64
+	RejectedKind  string
+}
+
+func (p PartialSuccess) Error() string { return "OTLP partial success: " + p.ErrorMessage }
+
+func TestSpansThatACollectorTookBesideThoseItRefusedAreNotLost(t *testing.T) {
+	for rejected, want := range map[int64]telemetry.SpanCounts{
+		0:   {Ended: 3, Exported: 3}, // a warning
+		1:   {Ended: 3, Exported: 2, Failed: 1},
+		100: {Ended: 3, Failed: 3}, // more than there are
+	} {
+		partial := fmt.Errorf("traces export: %w", errors.Join(nil, PartialSuccess{"too old", rejected, "spans"}))
+		tel := newTelemetry(t, telemetry.Config{CallLog: quiet, Traces: exportFunc(func(context.Context, []sdktrace.ReadOnlySpan) error { return partial })})
+		node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
+		for range 3 {
+			_ = call(node, context.Background(), "v2.shop.hello")
+		}
+		if err := tel.Flush(t.Context()); !errors.Is(err, partial) {
+			t.Errorf("flushing: %v, want what the collector said", err)
+		}
+		if c := tel.Spans(); c != want {
+			t.Errorf("of 3 spans the collector refused %d: got %+v, want %+v", rejected, c, want)
+		}
 	}
 }
 
