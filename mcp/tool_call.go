@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -61,6 +62,9 @@ func (t *tool) answer(output []byte) *sdk.CallToolResult {
 	}
 	if !json.Valid(output) {
 		return failed(&subrequest.Problem{Code: "Internal", Name: "BadOutput", Message: t.action.Name + " has answered something that is not JSON"})
+	}
+	if t.noNull && string(bytes.TrimSpace(output)) == "null" { // a nil pointer; clients fail at content that breaks the outputSchema, or is missing
+		return failed(&subrequest.Problem{Code: "Internal", Name: "BadOutput", Message: t.action.Name + " is done and has answered nothing: null"})
 	}
 	if t.result {
 		output = slices.Concat([]byte(`{"`+resultMember+`":`), output, []byte("}"))

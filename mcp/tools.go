@@ -28,6 +28,7 @@ type tool struct {
 	action    api.Action
 	input     bool // arguments have the input in a member of their own
 	result    bool // and so has the answer its output
+	noNull    bool // the output is never null, by its schema
 }
 
 // maxToolName bounds the names of tools, in characters. Vendors of models take no longer ones; the protocol allows 128.
@@ -49,6 +50,8 @@ func newTool(a *api.Action, of api.API) *tool {
 	case a.Out != nil:
 		out, wrapped := outputSchema(a.Out, of.Types)
 		t.described.OutputSchema, t.result = out, wrapped
+		types := a.Out.Resolve(of.Types).Type
+		t.noNull = len(types) > 0 && !slices.Contains(types, "null")
 	}
 	return t
 }

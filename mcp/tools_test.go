@@ -222,6 +222,25 @@ func TestStructuredContentFitsTheOutputSchemaAndTheTextRepeatsIt(t *testing.T) {
 	}
 }
 
+// The SDKs for TypeScript and Python fail where an answer has no structured content, or one that does not fit, unless it is an error.
+func TestAnAnswerOfANilPointerIsAnErrorForTheModel(t *testing.T) {
+	s := sabir.NewService("orders")
+	sabir.Handle(s, "find", func(context.Context, sabir.Empty) (*order, error) { return nil, nil })
+	sabir.Handle(s, "total", func(context.Context, sabir.Empty) (*int, error) { return nil, nil })
+	sabir.Handle(s, "any", func(context.Context, sabir.Empty) (any, error) { return nil, nil })
+	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Tools("orders.*")))
+	session := connect(t, base+"/mcp", revisions[0], nil)
+	for _, action := range []string{"find", "total"} {
+		result, texts := callTool(t, session, "orders_"+action, json.RawMessage(`{}`))
+		if !result.IsError || texts[0] != "orders."+action+" is done and has answered nothing: null" {
+			t.Errorf("%s: %q, an error: %t", action, texts, result.IsError)
+		}
+	}
+	if result, texts := callTool(t, session, "orders_any", json.RawMessage(`{}`)); result.IsError || texts[0] != `{"result":null}` {
+		t.Errorf("any value: %q, an error: %t", texts, result.IsError)
+	}
+}
+
 // Rules hold for what comes in. Clients that check answers, as Python's SDK does, refuse one that breaks a rule in the output's schema.
 func TestAnAnswerThatBreaksTheRulesOfItsTypeFitsTheOutputSchema(t *testing.T) {
 	type user struct {
