@@ -58,6 +58,16 @@ func (c *clock) jump(d time.Duration) {
 	}
 }
 
+// setBack sets the time back. Timers do not go by what the clock shows.
+func (c *clock) setBack(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(-d)
+	for _, t := range c.timers {
+		t.at = t.at.Add(-d)
+	}
+}
+
 // next is the time at which the next timer is due.
 func (c *clock) next() (time.Time, bool) {
 	c.mu.Lock()

@@ -21,6 +21,9 @@
 // forward, what falls into the hour that is left out happens an hour later by that clock; where it moves them back, what falls
 // into the hour that comes twice happens the first time only, but for expressions that name all hours: they go on (as cron(8)
 // of Vixie's cron does).
+//
+// Where the clock of the machine is set back by an hour or more, jobs are planned anew within a minute, and what has run may run again; where by
+// less, they wait until it shows their times.
 package cron
 
 import (
@@ -55,7 +58,8 @@ type Job struct {
 	// others count it as Elsewhere in Status. Give all of them the job under one name, with the same times. A time is run at most once: not if the
 	// store cannot be reached within half a minute, nor if the node dies between taking it and the run. So CatchUp is 0, and Every
 	// counts from the beginning of 1970, as the nodes start at different times. An expression may not be @every. Overlap is about the
-	// runs on one node: while one runs here, the next time may be run elsewhere.
+	// runs on one node: while one runs here, the next time may be run elsewhere. A run that finds a time taken which is an hour or more to
+	// come fails, since a clock is wrong: no node runs the job before that time, unless it gets another name.
 	Once store.Store
 }
 

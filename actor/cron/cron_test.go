@@ -199,6 +199,22 @@ func TestMissedRunsAreCountedAndMadeUpForAsFarAsCatchUpSays(t *testing.T) {
 	}
 }
 
+func TestJobsGoOnWhenTheClockIsSetBack(t *testing.T) {
+	w := newWorld(t)
+	w.add(cron.Job{Name: "a", Spec: "0 * * * *"})
+	w.pass(25 * time.Hour)
+	w.settle()
+	for len(w.received) > 0 {
+		<-w.received
+	}
+	w.clock.setBack(25 * time.Hour)
+	w.pass(2 * time.Hour)
+	w.wants("a 1h0m0s", "a 2h0m0s")
+	w.clock.setBack(30 * time.Minute)
+	w.pass(30 * time.Minute) // a second time: the one of 2 h has run
+	w.wants()
+}
+
 func TestJobsAreAddedRemovedEnabledAndDisabled(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()

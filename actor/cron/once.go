@@ -23,6 +23,12 @@ const takeWithin = 30 * time.Second
 // errRunElsewhere ends a run whose time another node has taken.
 var errRunElsewhere = sabir.NewError(sabir.CodeAlreadyExists, "RunElsewhere", "another node runs the job at this time")
 
+// errRunAhead ends a run whose job has run at a time that is to come, by its record.
+var errRunAhead = errors.New("a clock is wrong, that of this node or of the one that ran it: set it, and give the job another name, or wait until then")
+
+// aheadAtMost is by how much the clock of another node may be ahead without a notice.
+const aheadAtMost = time.Hour
+
 // work returns the function that the process of a run calls. For a job that runs once in a cluster it first takes the time at which it was due, and
 // does nothing where another node has taken it.
 func (j *job) work(due time.Time) func(p *actor.Process) error {
@@ -35,7 +41,7 @@ func (j *job) work(due time.Time) func(p *actor.Process) error {
 	}
 	st, name := j.Once, j.Name
 	return func(p *actor.Process) error {
-		if err := take(p.Context(), st, name, due); err != nil {
+		if err := take(p, st, name, due); err != nil {
 			return err
 		}
 		return do(p)
@@ -44,22 +50,22 @@ func (j *job) work(due time.Time) func(p *actor.Process) error {
 
 // take makes a time of a job this run's own; errRunElsewhere if it, or a later one, is taken. The store lets one of those that write at the
 // same time win.
-func take(ctx context.Context, st store.Store, name string, due time.Time) error {
-	ctx, cancel := context.WithTimeout(ctx, takeWithin)
+func take(p *actor.Process, st store.Store, name string, due time.Time) error {
+	ctx, cancel := context.WithTimeout(p.Context(), takeWithin)
 	defer cancel()
 	mark := due.UTC().Format(time.RFC3339Nano) + " " + rand.Text() // by which this run knows its record, if the answer to the write is lost
 	for failed := 1; ; failed++ {
-		err := tryTake(ctx, st, name, mark, due)
+		err := tryTake(ctx, st, name, mark, due, p.Now())
 		if err == nil || errors.Is(err, errRunElsewhere) {
 			return err
 		}
-		if backoff.Sleep(ctx, backoff.Reconnect.Wait(failed)) != nil {
+		if errors.Is(err, errRunAhead) || backoff.Sleep(ctx, backoff.Reconnect.Wait(failed)) != nil {
 			return fmt.Errorf("cron: job %q did not run at %s: %w", name, due, err)
 		}
 	}
 }
 
-func tryTake(ctx context.Context, st store.Store, name, mark string, due time.Time) error {
+func tryTake(ctx context.Context, st store.Store, name, mark string, due, now time.Time) error {
 	taken, err := st.Load(ctx, onceKind, name)
 	if err != nil {
 		return err
@@ -72,7 +78,10 @@ func tryTake(ctx context.Context, st store.Store, name, mark string, due time.Ti
 		if err != nil {
 			return fmt.Errorf("the record of its last run in the store cannot be read: %w", err)
 		}
-		if !last.Before(due) {
+		switch {
+		case last.Sub(now) >= aheadAtMost:
+			return fmt.Errorf("the store says that it has run at %s: %w", at, errRunAhead)
+		case !last.Before(due):
 			return errRunElsewhere
 		}
 	}

@@ -126,6 +126,21 @@ func TestARunWhoseWriteWasNotAnsweredKnowsItsRecord(t *testing.T) {
 	})
 }
 
+func TestARunFailsWhoseJobHasRunAtATimeToCome(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		r, st := &runs{at: make(map[time.Time]int)}, memory.New()
+		if _, err := st.Save(t.Context(), "sabir.cron", "report", []byte(time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339Nano)+" x"), 0); err != nil {
+			t.Fatal(err)
+		}
+		systems, pids := schedulers(t, 1, cron.Job{Name: "report", Every: time.Minute, Once: st, Do: cron.Run(r.run)})
+		time.Sleep(10 * time.Minute)
+		list, err := cron.List(t.Context(), systems[0], pids[0])
+		if err != nil || len(r.all()) != 0 || list[0].Failed < 9 || list[0].Elsewhere != 0 || !strings.Contains(list[0].Error, "a clock is wrong") {
+			t.Errorf("%+v, %v", list, err)
+		}
+	})
+}
+
 func TestAJobThatRunsOnceHasTimesThatAreTheSameOnAllNodes(t *testing.T) {
 	w := newWorld(t)
 	for says, job := range map[string]cron.Job{

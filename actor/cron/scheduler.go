@@ -19,6 +19,7 @@ type scheduler struct {
 	running map[actor.MonitorRef]running
 	turn    uint64      // of the timer that counts; older ones are ignored
 	stop    func() bool // that timer; nil for none
+	shown   time.Time   // by the clock, when the scheduler looked last
 }
 
 type job struct {
@@ -123,6 +124,7 @@ func (s *scheduler) Wake(p *actor.Process, w wake) error {
 		return nil
 	}
 	now := p.Now()
+	s.noticeSetBack(now)
 	var due []*job
 	for _, j := range s.jobs {
 		if !j.at.IsZero() && !j.at.After(now) {
@@ -135,6 +137,23 @@ func (s *scheduler) Wake(p *actor.Process, w wake) error {
 	}
 	s.arm(p)
 	return nil
+}
+
+// setBack is by how much a clock is set back at least for jobs to be planned anew. What has run may run again then, so below it they wait until the
+// clock shows their times.
+const setBack = time.Hour
+
+// noticeSetBack plans jobs anew where the clock was set back: one that was wrong by a day, or a year, would else keep them from running for as long.
+func (s *scheduler) noticeSetBack(now time.Time) {
+	shown := now.Round(0) // without the reading of the monotonic clock, which nobody sets
+	if shown.Before(s.shown.Add(-setBack)) {
+		for _, j := range s.jobs {
+			if j.due.After(now) {
+				j.plan(now)
+			}
+		}
+	}
+	s.shown = shown
 }
 
 // runDue runs a job as often as it is due, and plans its next run.
