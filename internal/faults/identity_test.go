@@ -3,6 +3,7 @@
 package faults_test
 
 import (
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,21 @@ func TestAProcessThatCannotJoinEndsWithAMessageThatSaysWhy(t *testing.T) {
 	const key = "one key that is long enough"
 	join := freeAddress(t)
 	first := start(t, setup{ID: "first", Join: join, Key: key})
+	stranger, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	go func() {
+		for {
+			conn, err := stranger.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+		}
+	}()
+	taken := "tcp://" + stranger.Addr().String()
 	for _, test := range []struct {
 		name  string
 		setup setup
@@ -21,7 +37,8 @@ func TestAProcessThatCannotJoinEndsWithAMessageThatSaysWhy(t *testing.T) {
 	}{
 		{"a node of the same id", setup{ID: "first", Join: join, Key: key}, []string{"first", "id"}},
 		{"a node of the same id elsewhere", setup{ID: "first", Seeds: []string{first.addr}, Key: key}, []string{"first", "id"}},
-		{"a node of another cluster at the same address", setup{ID: "second", Join: join, Cluster: "other", Key: key}, []string{"cluster", "other", "faults"}},
+		{"a node of another cluster at the same address", setup{ID: "second", Join: join, Cluster: "other", Key: key}, []string{"cluster", "other", "faults", "cannot listen at " + join}},
+		{"a node whose address another program has", setup{ID: "second", Join: taken, Seeds: []string{taken}}, []string{"cannot listen at " + taken, "another process"}},
 		{"a node with another key", setup{ID: "second", Join: join, Key: "another key, as long as that"}, []string{"key"}},
 		{"a node without the key", setup{ID: "second", Join: join}, []string{"key"}},
 		{"a client-only node where nobody listens", setup{ID: "second", Join: freeAddress(t), ClientOnly: true}, []string{"no node answers", "refused"}},

@@ -123,6 +123,8 @@ func (m *Mesh) bootstrap(ctx context.Context) error {
 		switch {
 		case err == nil, errors.Is(err, membership.ErrSelf): // by another address
 			return err
+		case m.config.addressTaken && seed == m.config.Address:
+			return fmt.Errorf("the node cannot listen at %s, since another process does, and that is no node that takes this one; give one of them another address: %w", seed, err)
 		case lasting(err):
 			return fmt.Errorf("the node at %s does not take this one: %w", seed, err)
 		case !m.config.ClientOnly && m.gossip == nil: // gossip tries it again, and logs that
