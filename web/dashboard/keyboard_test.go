@@ -4,6 +4,7 @@ package dashboard
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -109,4 +110,15 @@ func openBoardInBrowser(t *testing.T) *browser {
 	b.view("")
 	b.Until(`document.querySelector('#status').dataset.kind === 'live'`)
 	return b
+}
+
+func TestTheNameOfANodeOnTheMapHasWhatIsSeenOfIt(t *testing.T) {
+	n := openNode(t, sabir.HTTP(":0", At("/dashboard")))
+	b := openBrowser(t, "http://"+n.HTTPAddr()+"/dashboard")
+	b.anew("")
+	b.Until(`document.querySelector('.map .dot .dot-label')?.textContent`)
+	said := evaluate[string](b, `document.querySelector('.map .dot').getAttribute('aria-label')`)
+	if seen := evaluate[string](b, `[...document.querySelectorAll('.map .dot text')].map(t => t.textContent).join(' ')`); !strings.HasPrefix(said, seen) {
+		t.Errorf("a reader hears %q where others see %q", said, seen)
+	}
 }

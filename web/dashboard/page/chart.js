@@ -206,12 +206,14 @@ export function map(onpick) {
     for (const n of nodes) {
       const d = drawn.get(n.id), short = shorten(n.id, letters, end);
       const quiet = n.telemetry || n.clientOnly;
-      setText(d.value, quiet ? '–' : rate(n.rate));
-      setText(d.unit, quiet ? (n.clientOnly ? 'client only' : 'no rates') : 'calls/s');
+      const value = quiet ? '–' : rate(n.rate), unit = quiet ? (n.clientOnly ? 'client only' : 'no rates') : 'calls/s';
+      setText(d.value, value);
+      setText(d.unit, unit);
       setText(d.label, short);
       setAttr(d.arc, 'stroke-dasharray', `${(Math.min(1, n.cpu) * d.around).toFixed(1)} ${d.around.toFixed(1)}`);
       setAttr(d.g, 'class', 'dot' + (n.clientOnly ? ' client-only' : '') + (n.state !== 'running' || n.telemetry === 'silent' ? ' bad' : '') + (n.errors > 0 ? ' errors' : '') + (n.self ? ' self' : ''));
-      setAttr(d.g, 'aria-label', `Node ${n.id}, ${n.state}, ${quiet ? 'without rates' : rate(n.rate) + ' calls and ' + rate(n.errors) + ' errors a second'}, CPU ${Math.round(n.cpu * 100)} %`);
+      // What is seen comes first, for those who say it to their computer (WCAG 2.5.3).
+      setAttr(d.g, 'aria-label', `${value} ${unit} ${short}: node ${n.id}, ${n.state}, ${quiet ? '' : rate(n.errors) + ' errors a second, '}CPU ${Math.round(n.cpu * 100)} %`);
     }
     for (const l of links) {
       const text = drawnLinks.get(l.a + '\n' + l.b);
