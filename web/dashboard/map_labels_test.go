@@ -4,6 +4,7 @@ package dashboard
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -126,5 +127,18 @@ func TestOnAMapOfManyServicesNoEdgePassesBehindOne(t *testing.T) {
 		if poor := evaluate[[]string](b, `window.poor`); len(poor) > 0 {
 			t.Errorf("at %s pixels: %v", width, poor)
 		}
+	}
+}
+
+func TestAgesAreByTheClockOfTheNodeNotOfTheBrowser(t *testing.T) {
+	n := openNode(t, sabir.HTTP(":0", At("/dashboard")))
+	b := openBrowser(t, "http://"+n.HTTPAddr()+"/dashboard")
+	b.anew("")
+	b.Run(chromedp.Evaluate("{ const now = Date.now; Date.now = () => now() + 3 * 86400e3; location.hash = '#/settings'; }", nil))
+	b.Until(`document.querySelector('h1').innerText === 'Settings'`)
+	b.view("")
+	b.Until(`document.querySelector('tbody tr')`)
+	if up := evaluate[string](b, `[...document.querySelector('tbody tr').cells].pop().innerText`); !strings.HasSuffix(up, " s") {
+		t.Errorf("a node that has just started is up for %s", up)
 	}
 }

@@ -1,7 +1,7 @@
 // Which services call which, drawn from the latest traces.
 
 import { h, s, heading, badge, empty, code, setText, setAttr } from './dom.js';
-import { api } from './live.js';
+import { api, state } from './live.js';
 import { settings } from './settings.js';
 import { span, count, lasting } from './format.js';
 import { table } from './table.js';
@@ -156,7 +156,7 @@ export function dependencies() {
       const m = await api('api/dependencies', undefined, stop.signal);
       setText(wrong, '');
       const edges = m.edges.map(e => ({ ...e, from: e.from || outside })), names = [...(edges.some(e => e.from === outside) ? [outside] : []), ...m.services];
-      setText(note, edges.length ? `From the spans of the last ${lasting((Date.now() * 1000 - m.from) / 1e6)} that nodes hold` + (m.mute.length ? '; none from ' + m.mute.join(', ') : '') + '.' : '');
+      setText(note, edges.length ? `From the spans of the last ${lasting(((state.look?.at || Date.now()) * 1000 - m.from) / 1e6)} that nodes hold` + (m.mute.length ? '; none from ' + m.mute.join(', ') : '') + '.' : '');
       none.replaceChildren(...(edges.length ? [] : [m.answered.length ? empty('No traffic yet', 'The map is drawn as soon as services are called.') :
         empty('No traces', h('span', {}, 'The map is made of spans. Keep the last of a node, and serve them: ', code('dashboard.Traces(4096)'), '.'))]));
       card.hidden = rows.hidden = !edges.length;

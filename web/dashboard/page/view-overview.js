@@ -104,7 +104,7 @@ export function overview() {
       { key: 'cpu', label: 'CPU', num: true, value: n => n.cpu, draw: drawCPU, kind: 'cpu' },
       { key: 'rtt', label: 'Round trip', num: true, value: n => n.rtt, text: n => n.self ? '–' : span(n.rtt) },
       { key: 'services', label: 'Services', num: true, value: n => n.services, text: n => String(n.services) },
-      { key: 'up', label: 'Up for', num: true, value: n => -Date.parse(n.since), text: n => lasting((Date.now() - Date.parse(n.since)) / 1000) },
+      { key: 'up', label: 'Up for', num: true, value: n => -Date.parse(n.since), text: n => lasting((state.look.at - Date.parse(n.since)) / 1000) }, // by the node's clock: a browser's may be wrong
     ],
   });
   const element = h('div', { class: 'view' }, heading('Overview'), tips.element,
