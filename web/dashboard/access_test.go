@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"log/slog"
@@ -8,6 +9,8 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -367,5 +370,25 @@ func TestThePageIsSmallAndHasNothingInline(t *testing.T) {
 	}
 	if size >= 180<<10 || len(files) < 15 {
 		t.Errorf("%d files have %d bytes", len(files), size)
+	}
+}
+
+func TestWhatThePageTellsToWriteIsThereInGo(t *testing.T) {
+	files, err := readFiles(pages)
+	must(t, err)
+	found := 0
+	for name, f := range files {
+		for _, m := range regexp.MustCompile(`code\('[^']*?\b(sabir|telemetry|dashboard|channel|grain|policy)\.([A-Z]\w*)`).FindAllStringSubmatch(string(f.content), -1) {
+			file := map[string]string{"dashboard": "web-dashboard", "grain": "actor-grain"}[m[1]]
+			api, err := os.ReadFile("../../api/" + cmp.Or(file, m[1]) + ".txt")
+			must(t, err)
+			if !regexp.MustCompile(`(?m)^(func|type|func \(\*?\w+\)) ` + m[2] + `\b`).Match(api) {
+				t.Errorf("%s: there is no %s.%s", name, m[1], m[2])
+			}
+			found++
+		}
+	}
+	if found < 8 {
+		t.Errorf("%d names were found", found)
 	}
 }

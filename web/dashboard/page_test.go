@@ -319,7 +319,7 @@ func TestEmptyAndReadOnlyViewsSayWhatToDo(t *testing.T) {
 	n := openNode(t, sabir.HTTP(":0", At("/dashboard", ReadOnly())))
 	b := openBrowser(t, "http://"+n.HTTPAddr()+"/dashboard")
 	for path, says := range map[string]string{
-		"":                                  "telemetry.Stats()",
+		"":                                  "tel.Stats()",
 		"processes":                         "system.Option()",
 		"grains":                            "grain.Serve(kind)",
 		"traces":                            "ring.Service()",

@@ -6,7 +6,7 @@ export const state = { status: 'connecting', hello: null, look: null, catalog: n
 
 const kept = 120; // looks of history
 const listeners = new Set();
-let stream = null, timer = 0, lastShown = 0, held = false;
+let stream = null, timer = 0, lastShown = 0, held = false, heard = 0;
 
 export function listen(fn) {
   listeners.add(fn);
@@ -89,8 +89,9 @@ export function connect() {
   clearTimeout(timer);
   if (stream) stream.close();
   if (document.hidden) return;
+  heard = performance.now();
   stream = new EventSource('api/stream');
-  const on = (kind, fn) => stream.addEventListener(kind, e => fn(JSON.parse(e.data)));
+  const on = (kind, fn) => stream.addEventListener(kind, e => { heard = performance.now(); fn(JSON.parse(e.data)); });
   on('hello', hello => {
     if (state.hello && state.hello.version !== hello.version) { location.reload(); return; }
     state.hello = hello;
@@ -107,6 +108,14 @@ export function connect() {
     if (stream.readyState === EventSource.CLOSED) retry();
   };
 }
+
+// A network that is gone ends no stream: what stands there would pass for what is. A look comes at every interval and takes a second or two.
+setInterval(() => {
+  if (!document.hidden && performance.now() - heard > 10000 + 3000 * (state.hello?.every ?? 0)) {
+    setStatus('lost');
+    connect();
+  }
+}, 2000);
 
 // retry is for what the browser does not try again by itself: an answer that is no stream. It may be a session's end.
 async function retry() {

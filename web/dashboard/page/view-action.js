@@ -43,7 +43,7 @@ export function action(name) {
     let list;
     try { list = await api('api/traces', undefined, stop.signal); } catch { return; }
     if (!list.answered.length) {
-      at.replaceChildren(empty('No traces to read errors from', h('span', {}, 'Keep the last spans with ', code('ring := dashboard.Traces(4096)'), ', give it to ', code('telemetry.Traces(ring)'), ' and serve ', code('ring.Service()'), '.')));
+      at.replaceChildren(empty('No traces to read errors from', h('span', {}, 'Keep the last spans with ', code('ring := dashboard.Traces(4096)'), ', give it to ', code('telemetry.Config{Traces: ring}'), ' and serve ', code('ring.Service()'), '.')));
       return;
     }
     const newest = list.traces.filter(t => (t.failed || t.error) && t.names.includes(name)).slice(0, 8);

@@ -17,7 +17,7 @@ export function advice() {
     if (text === said) return;
     said = text;
     const lines = [];
-    if (by.none) lines.push(h('p', {}, h('b', { text: 'No rates from ' + by.none.join(', ') + '. ' }), 'Serve ', code('telemetry.Stats()'), ' there: ', code('sabir.Serve(tel.Stats())'), '.'));
+    if (by.none) lines.push(h('p', {}, h('b', { text: 'No rates from ' + by.none.join(', ') + '. ' }), 'Serve them there: ', code('sabir.Serve(tel.Stats())'), ', where tel is made by ', code('telemetry.New'), '.'));
     if (by.off) lines.push(h('p', {}, h('b', { text: by.off.join(', ') + ' counts nothing. ' }), 'Give ', code('telemetry.New'), ' a ', code('telemetry.Config{Metrics: true}'), '.'));
     if (by.silent) lines.push(h('p', {}, h('b', { text: by.silent.join(', ') + ' does not answer. ' }), 'It may be overloaded, or cut off.'));
     for (const r of routes) lines.push(h('p', {}, h('b', { text: 'Calls of ' + r.name + ' are shared out. ' }), r.shares.map(s => s.to + ' gets ' + s.percent + ' %').join(', ') + '.'));

@@ -12,7 +12,7 @@ export function traces() {
   const stop = new AbortController();
   let answer = null, paused = false;
   const wrong = h('p', { class: 'wrong', role: 'alert' }), holder = h('section', { class: 'card flush' }), note = h('span', { class: 'muted' });
-  const setup = () => empty('No traces', h('span', {}, 'Keep the last spans of a node and serve them: ', code('ring := dashboard.Traces(4096)'), ', ', code('telemetry.New(telemetry.Traces(ring))'), ', ', code('sabir.Serve(ring.Service())'), '.'));
+  const setup = () => empty('No traces', h('span', {}, 'Keep the last spans of a node and serve them: ', code('ring := dashboard.Traces(4096)'), ', ', code('telemetry.New(telemetry.Config{Traces: ring})'), ', ', code('sabir.Serve(ring.Service())'), '.'));
   const list = table({
     caption: 'Traces', key: t => t.trace, sort: { key: 'start', down: true },
     empty: () => answer && !answer.answered.length ? setup() : kept.filter || kept.failed ? empty('No trace matches', 'Esc empties the filter.') : empty('No calls yet', 'Traces show up as soon as something is called.'),
