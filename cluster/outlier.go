@@ -24,7 +24,7 @@ type Outlier struct {
 	// Gap is the difference between a node's share of failures and that of the others that makes it sick: above 0, up to 1. Default: 0.2.
 	Gap float64
 	// SlowFactor makes a node sick whose median time is so many times that of the others, and 100 ms longer besides: more than 1.
-	// Default: 5; [NeverSlow] compares no times.
+	// Default: 5; -1 compares no times.
 	SlowFactor float64
 	// Base is how long a node is left out the first time; the n-th time it is n times as long. Default: 2 s.
 	Base time.Duration
@@ -34,9 +34,6 @@ type Outlier struct {
 	// least stays whatever it is. Default: 0.5.
 	MaxShare float64
 }
-
-// NeverSlow is the [Outlier.SlowFactor] for nodes that are not compared by their times.
-const NeverSlow = -1
 
 // ApplyJoin makes Outlier an Option.
 func (o Outlier) ApplyJoin(c *joining.Config) {
@@ -48,7 +45,7 @@ func (o Outlier) ApplyJoin(c *joining.Config) {
 	}
 	want(o.Failures >= 0 && o.Failures <= 1000, "Failures is out of its range: want 1 to 1,000")
 	want(o.Gap >= 0 && o.Gap <= 1, "Gap is out of its range: want more than 0, at most 1")
-	want(o.SlowFactor == 0 || o.SlowFactor == NeverSlow || o.SlowFactor > 1, "SlowFactor is out of its range: want more than 1, or NeverSlow")
+	want(o.SlowFactor == 0 || o.SlowFactor == -1 || o.SlowFactor > 1, "SlowFactor is out of its range: want more than 1, or -1")
 	want(o.Base >= 0 && o.Max >= 0 && (o.Max == 0 || o.Base <= o.Max), "Base and Max are out of their range: want positive times, Max the longer one")
 	want(o.MaxShare >= 0 && o.MaxShare < 1, "MaxShare is out of its range: want more than 0, less than 1")
 	if o.Max == 0 && o.Base > time.Minute {

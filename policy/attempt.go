@@ -23,17 +23,17 @@ func isFurtherAttempt(ctx context.Context) bool {
 	return sabir.MetadataFromContext(ctx)[attemptKey] != ""
 }
 
-// NoBudget is the Budget of a [Retry] or a [Hedge] whose further attempts nothing bounds but their number for each call.
-const NoBudget = -1
+// noBudget is the Budget of a [Retry] or a [Hedge] whose further attempts nothing bounds but their number for each call.
+const noBudget = -1
 
 // maxBudget bounds Budget: more attempts than Retry.Attempts allows need none.
 const maxBudget = 10
 
 func (s *settings) wantBudget(share float64) {
-	s.want(share == NoBudget || share >= 0 && share <= maxBudget, "Budget is %v: want 0 to %d, or NoBudget", share, maxBudget)
+	s.want(share == noBudget || share >= 0 && share <= maxBudget, "Budget is %v: want 0 to %d, or -1", share, maxBudget)
 }
 
 // withdraw takes a further attempt of an action from its budget, and reports whether there was one.
 func withdraw(a *sabir.Action, share float64) bool {
-	return share == NoBudget || a.Budget().Withdraw(share, budget.PerSecond)
+	return share == noBudget || a.Budget().Withdraw(share, budget.PerSecond)
 }

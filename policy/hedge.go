@@ -24,7 +24,7 @@ type Hedge struct {
 	// at most ten times the median and at least 1 ms; nothing is copied before 100 answers have come.
 	After time.Duration
 	// Budget is the share of the calls that may be attempts after the first, of [Retry] and Hedge together: above 0, up to 10. Default: 0.2, with
-	// 10 a second besides; [NoBudget] is no bound.
+	// 10 a second besides; -1 is no bound.
 	Budget float64
 }
 

@@ -36,7 +36,7 @@ type Retry struct {
 	// MaxPause bounds each pause. Default: 2 s, or FirstPause if that is longer.
 	MaxPause time.Duration
 	// Jitter is the share of each pause that is random, so that callers that failed together do not come back together: with
-	// 0.5, a pause of 100 ms becomes 50 to 100 ms. At most 1. Default: 0.5; [NoJitter] is none.
+	// 0.5, a pause of 100 ms becomes 50 to 100 ms. At most 1. Default: 0.5; -1 is none.
 	Jitter float64
 	// MaxElapsed bounds how long after the first failure the last attempt may begin. Default: 30 s.
 	MaxElapsed time.Duration
@@ -44,15 +44,15 @@ type Retry struct {
 	// twice: after CodeDeadlineExceeded, for one, the first attempt's work may have been done, or still be under way.
 	Codes []sabir.Code
 	// Budget is the share of the calls that may be attempts after the first, of Retry and [Hedge] together: above 0, up to 10. Default: 0.2, with
-	// 10 a second besides; [NoBudget] is no bound.
+	// 10 a second besides; -1 is no bound.
 	Budget float64
 }
 
 // maxAttempts bounds Retry.Attempts.
 const maxAttempts = 20
 
-// NoJitter is the [Retry.Jitter] of pauses that are not random.
-const NoJitter = -1
+// noJitter is the [Retry.Jitter] of pauses that are not random.
+const noJitter = -1
 
 // Middleware makes the middleware.
 func (c Retry) Middleware() sabir.Middleware {
@@ -60,7 +60,7 @@ func (c Retry) Middleware() sabir.Middleware {
 	s.want(c.Attempts >= 0 && c.Attempts <= maxAttempts, "Attempts is %d: want 1 to %d", c.Attempts, maxAttempts)
 	s.want(c.FirstPause >= 0 && c.MaxPause >= 0, "FirstPause is %v and MaxPause %v: want positive times", c.FirstPause, c.MaxPause)
 	s.want(c.MaxPause == 0 || c.FirstPause <= c.MaxPause, "FirstPause is %v, longer than MaxPause, %v", c.FirstPause, c.MaxPause)
-	s.want(c.Jitter == NoJitter || c.Jitter >= 0 && c.Jitter <= 1, "Jitter is %v: want 0 to 1, or NoJitter", c.Jitter)
+	s.want(c.Jitter == noJitter || c.Jitter >= 0 && c.Jitter <= 1, "Jitter is %v: want 0 to 1, or -1", c.Jitter)
 	s.want(c.MaxElapsed >= 0, "MaxElapsed is %v: want a positive time", c.MaxElapsed)
 	s.wantBudget(c.Budget)
 	c.Budget = cmp.Or(c.Budget, budget.Share)

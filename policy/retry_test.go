@@ -39,7 +39,7 @@ func pauses(at []time.Time) (list []time.Duration) {
 func TestRetryTriesARetryableErrorAgainWithGrowingPauses(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var at []time.Time
-		r := newRig(t, failing(4, errBusy, &at), sabir.Use(policy.Retry{Attempts: 5, FirstPause: 100 * time.Millisecond, MaxPause: 300 * time.Millisecond, Jitter: policy.NoJitter}))
+		r := newRig(t, failing(4, errBusy, &at), sabir.Use(policy.Retry{Attempts: 5, FirstPause: 100 * time.Millisecond, MaxPause: 300 * time.Millisecond, Jitter: -1}))
 		out, err := r.call(t.Context())
 		if out != 1 || err != nil {
 			t.Errorf("got %d, %v", out, err)
@@ -80,7 +80,7 @@ func TestRetryRepeats(t *testing.T) {
 		{"no plain error", errors.New("plain"), policy.Retry{}, nil, 1},
 		{"nothing when the caller asked for one attempt", errBusy, policy.Retry{}, []sabir.CallOption{sabir.NoRetry()}, 1},
 		{"chosen codes too", errBroken, policy.Retry{Codes: []sabir.Code{sabir.CodeInternal}}, nil, 3},
-		{"as long as MaxElapsed allows", errBusy, policy.Retry{Attempts: 10, Jitter: policy.NoJitter, FirstPause: time.Second, MaxPause: time.Second, MaxElapsed: 2500 * time.Millisecond}, nil, 3},
+		{"as long as MaxElapsed allows", errBusy, policy.Retry{Attempts: 10, Jitter: -1, FirstPause: time.Second, MaxPause: time.Second, MaxElapsed: 2500 * time.Millisecond}, nil, 3},
 		{"an error that names a time within the longest pause", errBusy.WithData(policy.RetryAfter{Seconds: 1.5}), policy.Retry{}, nil, 3},
 		{"no error that names a later time", errBusy.WithData(policy.RetryAfter{Seconds: 60}), policy.Retry{MaxElapsed: time.Hour}, nil, 1},
 		{"nothing that names a later time on another node", errBusy.WithData(map[string]any{"retryAfter": 60.0}), policy.Retry{}, nil, 1},
@@ -113,7 +113,7 @@ func TestRetryWaitsAsLongAsTheErrorAsks(t *testing.T) {
 func TestRetryDoesNotSleepPastTheCallersDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var at []time.Time
-		r := newRig(t, failing(1e6, errBusy, &at), sabir.Use(policy.Retry{Attempts: 10, Jitter: policy.NoJitter, FirstPause: time.Second, MaxPause: time.Second}))
+		r := newRig(t, failing(1e6, errBusy, &at), sabir.Use(policy.Retry{Attempts: 10, Jitter: -1, FirstPause: time.Second, MaxPause: time.Second}))
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
 		begun := time.Now()
@@ -127,7 +127,7 @@ func TestRetryDoesNotSleepPastTheCallersDeadline(t *testing.T) {
 func TestRetryStopsWhenTheCallerCancels(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var at []time.Time
-		r := newRig(t, failing(1e6, errBusy, &at), sabir.Use(policy.Retry{Attempts: 10, Jitter: policy.NoJitter, FirstPause: time.Second, MaxPause: time.Second}))
+		r := newRig(t, failing(1e6, errBusy, &at), sabir.Use(policy.Retry{Attempts: 10, Jitter: -1, FirstPause: time.Second, MaxPause: time.Second}))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(2500*time.Millisecond, cancel)
 		if _, err := r.call(ctx); err == nil || len(at) != 3 {

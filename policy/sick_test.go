@@ -178,7 +178,7 @@ func TestFurtherAttemptsStayWithinTheBudget(t *testing.T) {
 	}{
 		{"a fifth of the calls and ten a second by default", 0, calls + calls/5 + 100},
 		{"as many as is set", 0.5, calls + calls/2 + 100},
-		{"all without a budget", policy.NoBudget, 3 * calls},
+		{"all without a budget", -1, 3 * calls},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestFurtherAttemptsStayWithinTheBudget(t *testing.T) {
 				if runs > test.most || runs < test.most*95/100 {
 					t.Errorf("%d attempts of %d calls, want at most %d", runs, calls, test.most)
 				}
-				if spent := r.received(signal.BudgetSpent) > 0; spent != (test.budget != policy.NoBudget) {
+				if spent := r.received(signal.BudgetSpent) > 0; spent != (test.budget != -1) {
 					t.Errorf("a signal says that the budget was spent: %v", spent)
 				}
 			})
@@ -215,7 +215,7 @@ func TestFurtherAttemptsToOtherNodesStayWithinTheBudget(t *testing.T) {
 
 // Each of three services calls the next one, each through three attempts.
 func TestAttemptsInsideOneAnotherDoNotMultiply(t *testing.T) {
-	retry := sabir.Use(policy.Retry{FirstPause: 1, MaxPause: 1, Budget: policy.NoBudget})
+	retry := sabir.Use(policy.Retry{FirstPause: 1, MaxPause: 1, Budget: -1})
 	for _, where := range []string{"on one node", "on three nodes"} {
 		t.Run(where, func(t *testing.T) {
 			runs := 0

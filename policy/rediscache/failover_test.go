@@ -118,7 +118,7 @@ func TestACleaningHoldsAfterAReplicaTookOver(t *testing.T) {
 		holds  bool
 	}{
 		{"when the replica has it", rediscache.Config{}, true},
-		{"and not without waiting for the replica", rediscache.Config{Replicas: rediscache.NoReplicas}, false}, // what the waiting is for
+		{"and not without waiting for the replica", rediscache.Config{Replicas: -1}, false}, // what the waiting is for
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := brokers.ReplicatedForTest(t, 1)

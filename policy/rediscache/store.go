@@ -71,7 +71,7 @@ type Config struct {
 	// 10 ms. Default: 5 s. A node that runs may take longer.
 	Lease time.Duration
 	// Replicas is the number of replicas of the server that must have an invalidation before Invalidate returns, and a lock
-	// before its holder begins, so that neither is lost when one takes over; [NoReplicas] does not wait. Default: all that are
+	// before its holder begins, so that neither is lost when one takes over; -1 does not wait. Default: all that are
 	// online, and none where the server has none or its user may not ask (the commands ROLE and INFO). See the package's
 	// description.
 	Replicas int
@@ -92,9 +92,6 @@ func (c Config) shown() shownConfig {
 	c.URL = secret.Redacted(c.URL)
 	return shownConfig(c)
 }
-
-// NoReplicas is the [Config.Replicas] that waits for none.
-const NoReplicas = -1
 
 const (
 	backOff   = time.Second
@@ -139,8 +136,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("the MaxAnswer is %d: want 1 to %d bytes", c.MaxAnswer, maxAnswer)
 	case c.Timeout != 0 && c.Timeout < time.Millisecond:
 		return fmt.Errorf("the Timeout is %v: want at least 1ms", c.Timeout)
-	case c.Replicas < NoReplicas || c.Replicas > 0 && replication.Setting{Replicas: c.Replicas}.Check() != nil:
-		return fmt.Errorf("the number of Replicas is %d: want 1 or more, or NoReplicas", c.Replicas)
+	case c.Replicas < -1 || c.Replicas > 0 && replication.Setting{Replicas: c.Replicas}.Check() != nil:
+		return fmt.Errorf("the number of Replicas is %d: want 1 or more, or -1 for none", c.Replicas)
 	case c.Lease != 0 && c.Lease < 10*time.Millisecond:
 		return fmt.Errorf("the Lease is %v: want at least 10ms", c.Lease)
 	}

@@ -19,9 +19,6 @@ import (
 // maxWaiting bounds the requests that wait for their passwords to be checked.
 const maxWaiting = 100
 
-// NoRemember is the [BasicConfig.Remember] of passwords that are checked for each request.
-const NoRemember = -1
-
 // BasicConfig is the settings of [Basic]. It needs a Check; for the rest the zero value is right.
 type BasicConfig struct {
 	// Check returns the principal of a name and a password, such as [Users] does; nil, nil if one of them is wrong. It may be slow.
@@ -29,7 +26,7 @@ type BasicConfig struct {
 	// MaxChecks bounds how many passwords are checked at once. Default: the number of processors. 100 further requests wait.
 	MaxChecks int
 	// Remember is the time for which a password that was right is not checked again. Only a keyed hash of it is kept. Default:
-	// a minute; at most 5 minutes; [NoRemember] is not at all.
+	// a minute; at most 5 minutes; -1 is not at all.
 	Remember time.Duration
 }
 
@@ -50,7 +47,7 @@ func Basic(config BasicConfig) Authenticator {
 	c := &b.config
 	b.want(c.Check != nil, "Check is nil: give it a function, such as what Users returns")
 	b.want(c.MaxChecks >= 0, "MaxChecks is %d: want at least 1, or 0 for the number of processors", c.MaxChecks)
-	b.want(c.Remember == NoRemember || c.Remember >= 0 && c.Remember <= maxVerifiedAge, "Remember is %v: want 0 to %v, or NoRemember", c.Remember, maxVerifiedAge)
+	b.want(c.Remember == -1 || c.Remember >= 0 && c.Remember <= maxVerifiedAge, "Remember is %v: want 0 to %v, or -1", c.Remember, maxVerifiedAge)
 	c.Remember = max(cmp.Or(c.Remember, time.Minute), 0)
 	b.slots = make(chan struct{}, max(cmp.Or(c.MaxChecks, runtime.GOMAXPROCS(0)), 1))
 	rand.Read(b.secret[:])
@@ -66,7 +63,7 @@ func (b *basic) Authenticate(x *exchange.Exchange) (*Principal, error) {
 		return nil, err
 	}
 	if len(b.problems) > 0 {
-		return nil, because(ErrAuthMisconfigured, b.Check())
+		return nil, because(errAuthMisconfigured, b.Check())
 	}
 	name, password, ok := parseBasic(credentials)
 	if !ok {
@@ -96,7 +93,7 @@ func (b *basic) Authenticate(x *exchange.Exchange) (*Principal, error) {
 	}
 	ready, err := c.ready()
 	if err != nil {
-		return nil, because(ErrAuthMisconfigured, err)
+		return nil, because(errAuthMisconfigured, err)
 	}
 	now = time.Now()
 	b.known.put(hash, ready, now, now.Add(b.config.Remember))

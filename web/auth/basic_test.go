@@ -76,7 +76,7 @@ func TestAPasswordThatWasRightIsRememberedForAWhile(t *testing.T) {
 		if checks != 5 {
 			t.Errorf("checked %d times after a minute", checks)
 		}
-		never := auth.Basic(auth.BasicConfig{Check: check, Remember: auth.NoRemember})
+		never := auth.Basic(auth.BasicConfig{Check: check, Remember: -1})
 		admitted(t, never, basic("ada", "right"))
 		admitted(t, never, basic("ada", "right"))
 		if checks != 7 {
@@ -97,7 +97,7 @@ func TestABoundedNumberOfPasswordsIsCheckedAtOnce(t *testing.T) {
 			}
 			<-release
 			return &auth.Principal{Subject: name}, nil
-		}, MaxChecks: 2, Remember: auth.NoRemember})
+		}, MaxChecks: 2, Remember: -1})
 		var wg sync.WaitGroup
 		var good, tooMany atomic.Int32
 		for range 150 {

@@ -47,7 +47,7 @@ type JWTConfig struct {
 	Audiences []string
 	// AnyAudience takes tokens for any audience: then one that was given to another service works here too.
 	AnyAudience bool
-	// Leeway is the difference between clocks that is tolerated. Default: 30 seconds; at most 5 minutes; [NoLeeway] is none.
+	// Leeway is the difference between clocks that is tolerated. Default: 30 seconds; at most 5 minutes; -1 is none.
 	Leeway time.Duration
 	// AllowNoExpiry accepts tokens without an expiry too, which stay valid as long as their key.
 	AllowNoExpiry bool
@@ -77,9 +77,6 @@ func (c JWTConfig) shown() shownJWTConfig {
 	c.Secret = nil
 	return shownJWTConfig(c)
 }
-
-// NoLeeway is the [JWTConfig.Leeway] of clocks that do not differ.
-const NoLeeway = -1
 
 // TokenKey is a key that tokens are signed with.
 type TokenKey struct {
@@ -133,7 +130,7 @@ type knownToken struct {
 func JWT(config JWTConfig) Authenticator {
 	t := &tokens{settings: settings{name: "JWT"}, JWTConfig: config, known: newVerified[knownToken]()}
 	t.readKeys()
-	t.want(t.Leeway == NoLeeway || t.Leeway >= 0 && t.Leeway <= 5*time.Minute, "Leeway is %v: want 0 to 5 minutes, or NoLeeway", t.Leeway)
+	t.want(t.Leeway == -1 || t.Leeway >= 0 && t.Leeway <= 5*time.Minute, "Leeway is %v: want 0 to 5 minutes, or -1", t.Leeway)
 	t.Leeway = max(cmp.Or(t.Leeway, defaultLeeway), 0)
 	t.SubjectClaim = cmp.Or(t.SubjectClaim, "sub")
 	if len(t.RolesClaims) == 0 {
@@ -188,7 +185,7 @@ func (t *tokens) Authenticate(x *exchange.Exchange) (*Principal, error) {
 		return nil, err
 	}
 	if err := t.Check(); err != nil {
-		return nil, because(ErrAuthMisconfigured, err)
+		return nil, because(errAuthMisconfigured, err)
 	}
 	if len(token) > maxToken {
 		return nil, badCredentials(fmt.Sprintf("the token has more than %d bytes", maxToken))

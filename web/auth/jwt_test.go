@@ -184,7 +184,7 @@ func TestTimes(t *testing.T) {
 			{"expires later", map[string]any{"exp": at(time.Second)}, auth.JWTConfig{}, true},
 			{"expired within the leeway", map[string]any{"exp": at(-29 * time.Second)}, auth.JWTConfig{}, true},
 			{"expired", map[string]any{"exp": at(-30 * time.Second)}, auth.JWTConfig{}, false},
-			{"expired, no leeway", map[string]any{"exp": at(0)}, auth.JWTConfig{Leeway: auth.NoLeeway}, false},
+			{"expired, no leeway", map[string]any{"exp": at(0)}, auth.JWTConfig{Leeway: -1}, false},
 			{"no expiry", map[string]any{"exp": nil}, auth.JWTConfig{}, false},
 			{"no expiry, which is allowed", map[string]any{"exp": nil}, auth.JWTConfig{AllowNoExpiry: true}, true},
 			{"expired, where none is needed", map[string]any{"exp": at(-time.Hour)}, auth.JWTConfig{AllowNoExpiry: true}, false},
@@ -197,12 +197,12 @@ func TestTimes(t *testing.T) {
 			{"a leeway of its own, at its border", map[string]any{"exp": at(-2*time.Minute + time.Second), "nbf": at(2 * time.Minute)}, auth.JWTConfig{Leeway: 2 * time.Minute}, true},
 			{"expired, at the border of a leeway of its own", map[string]any{"exp": at(-2 * time.Minute)}, auth.JWTConfig{Leeway: 2 * time.Minute}, false},
 			{"not yet, behind a leeway of its own", map[string]any{"nbf": at(2*time.Minute + time.Second)}, auth.JWTConfig{Leeway: 2 * time.Minute}, false},
-			{"not yet, no leeway", map[string]any{"nbf": at(time.Second)}, auth.JWTConfig{Leeway: auth.NoLeeway}, false},
-			{"from now on, no leeway", map[string]any{"nbf": at(0)}, auth.JWTConfig{Leeway: auth.NoLeeway}, true},
+			{"not yet, no leeway", map[string]any{"nbf": at(time.Second)}, auth.JWTConfig{Leeway: -1}, false},
+			{"from now on, no leeway", map[string]any{"nbf": at(0)}, auth.JWTConfig{Leeway: -1}, true},
 			{"issued within the leeway", map[string]any{"iat": at(30 * time.Second)}, auth.JWTConfig{}, true},
 			{"issued in the future", map[string]any{"iat": at(31 * time.Second)}, auth.JWTConfig{}, false},
-			{"issued in the future, no leeway", map[string]any{"iat": at(time.Second)}, auth.JWTConfig{Leeway: auth.NoLeeway}, false},
-			{"issued now, no leeway", map[string]any{"iat": at(0)}, auth.JWTConfig{Leeway: auth.NoLeeway}, true},
+			{"issued in the future, no leeway", map[string]any{"iat": at(time.Second)}, auth.JWTConfig{Leeway: -1}, false},
+			{"issued now, no leeway", map[string]any{"iat": at(0)}, auth.JWTConfig{Leeway: -1}, true},
 			{"iat is text", map[string]any{"iat": "now"}, auth.JWTConfig{}, false},
 		} {
 			c.config.Secret = secret
@@ -217,7 +217,7 @@ func TestTimes(t *testing.T) {
 
 func TestATokenThatWasGoodExpires(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		a := auth.JWT(auth.JWTConfig{Secret: secret, Leeway: auth.NoLeeway})
+		a := auth.JWT(auth.JWTConfig{Secret: secret, Leeway: -1})
 		token := sign(hs256, secret, claims(map[string]any{"exp": time.Now().Add(time.Minute).Unix()}), nil)
 		for range 3 {
 			admitted(t, a, bearer(token))

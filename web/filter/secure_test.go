@@ -25,7 +25,7 @@ func TestSecurityHeaders(t *testing.T) {
 		{"a page", filter.Secure{}, func(x *exchange.Exchange) { x.Type = "text/html" }, usual},
 		{"over TLS", filter.Secure{}, func(x *exchange.Exchange) { x.TLS = &tls.ConnectionState{} }, usual + "\nStrict-Transport-Security: max-age=31536000" + policy},
 		{"with subdomains", filter.Secure{HSTS: time.Hour, Subdomains: true}, func(x *exchange.Exchange) { x.TLS = &tls.ConnectionState{} }, usual + "\nStrict-Transport-Security: max-age=3600; includeSubDomains" + policy},
-		{"nothing", filter.Secure{HSTS: filter.NoHSTS, Subdomains: true, Frames: filter.NoHeader, Referrer: filter.NoHeader, ContentPolicy: filter.NoHeader}, func(x *exchange.Exchange) { x.TLS = &tls.ConnectionState{} }, ""},
+		{"nothing", filter.Secure{HSTS: -1, Subdomains: true, Frames: "-", Referrer: "-", ContentPolicy: "-"}, func(x *exchange.Exchange) { x.TLS = &tls.ConnectionState{} }, ""},
 		{"others", filter.Secure{Frames: "SAMEORIGIN", Referrer: "strict-origin, same-origin", ContentPolicy: "default-src 'self'"}, func(*exchange.Exchange) {}, "X-Frame-Options: SAMEORIGIN\nReferrer-Policy: strict-origin, same-origin\nContent-Security-Policy: default-src 'self'"},
 		{"what the answer says", filter.Secure{}, func(x *exchange.Exchange) {
 			x.Answer.Add("Content-Security-Policy", "default-src 'self'")
