@@ -122,14 +122,11 @@ type Status struct {
 
 // Start starts a scheduler without jobs.
 func Start(from actor.Sender, options ...actor.SpawnOption) (actor.PID, error) {
-	return Spec(options...).Start(from)
+	return Spec(nil, options...).Start(from)
 }
 
-// Spec is a scheduler with jobs, to be started by another process, such as a supervisor, which so gives it its jobs again.
-func Spec(options ...actor.SpawnOption) actor.Spec { return SpecWith(nil, options...) }
-
-// SpecWith is Spec of a scheduler that begins with jobs.
-func SpecWith(jobs []Job, options ...actor.SpawnOption) actor.Spec {
+// Spec is a scheduler that begins with jobs, to be started by another process, such as a supervisor, which so gives it its jobs again.
+func Spec(jobs []Job, options ...actor.SpawnOption) actor.Spec {
 	return behavior.Spec(jobs, options...)
 }
 

@@ -342,14 +342,14 @@ func TestRunsEndWithTheirScheduler(t *testing.T) {
 
 func TestASupervisedSchedulerBeginsWithItsJobs(t *testing.T) {
 	w := newWorld(t)
-	spec := cron.SpecWith([]cron.Job{{Name: "a", Every: time.Second, Do: cron.Send(w.ear, call{"a"})}})
+	spec := cron.Spec([]cron.Job{{Name: "a", Every: time.Second, Do: cron.Send(w.ear, call{"a"})}})
 	var err error
 	if w.scheduler, err = spec.Start(w.s); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(time.Second)
 	w.wants("a 1s")
-	if _, err := cron.SpecWith([]cron.Job{{}}).Start(w.s); err == nil {
+	if _, err := cron.Spec([]cron.Job{{}}).Start(w.s); err == nil {
 		t.Error("a bad job: no error")
 	}
 }
