@@ -29,8 +29,8 @@ type ActionStats struct {
 	Seconds float64  `json:"seconds"` // all calls took together
 }
 
-// ErrMetricsOff: the node counts nothing, so $telemetry.stats has no answer. Give telemetry.New a Config with Metrics or Prometheus.
-var ErrMetricsOff = sabir.NewError(sabir.CodeFailedPrecondition, "MetricsOff", "the node counts nothing: give telemetry.New a Config with Metrics or Prometheus")
+// errMetricsOff: the node counts nothing, so $telemetry.stats has no answer. Give telemetry.New a Config with Metrics or Prometheus.
+var errMetricsOff = sabir.NewError(sabir.CodeFailedPrecondition, "MetricsOff", "the node counts nothing: give telemetry.New a Config with Metrics or Prometheus")
 
 // Stats makes the service "$telemetry", whose action "$telemetry.stats" answers with [Stats]: what "sabir top" asks each
 // node for. Its action "$telemetry.history" has a [Point] for each 10 seconds of the last hour, which the dashboard draws. Serve it on the node that the middleware is given to:
@@ -46,7 +46,7 @@ func (t *Telemetry) Stats() *sabir.Service {
 	s := sabir.NewService("$telemetry", sabir.Doc("tells what the node's actions do"), sabir.OnStart(h.start), sabir.OnStop(h.end))
 	sabir.Handle(s, "stats", func(ctx context.Context, _ sabir.Empty) (Stats, error) {
 		if t.metrics == nil {
-			return Stats{}, ErrMetricsOff
+			return Stats{}, errMetricsOff
 		}
 		stats := t.metrics.stats()
 		stats.Node = sabir.NodeFromContext(ctx).ID()
@@ -54,7 +54,7 @@ func (t *Telemetry) Stats() *sabir.Service {
 	}, sabir.Doc("tells how often actions were called, how long that took, and how many calls failed"), sabir.Idempotent())
 	sabir.Handle(s, "history", func(context.Context, sabir.Empty) ([]Point, error) {
 		if t.metrics == nil {
-			return nil, ErrMetricsOff
+			return nil, errMetricsOff
 		}
 		return h.list(), nil
 	}, sabir.Doc("tells the same of every 10 seconds of the last hour, all actions together"), sabir.Idempotent())

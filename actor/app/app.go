@@ -60,7 +60,7 @@ func (m *Mode) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return problem(ErrApplicationConfig, "no mode is called %q", text)
+	return problem(errApplicationConfig, "no mode is called %q", text)
 }
 
 // SystemLevel, as a level for SetLogLevel, leaves the decision to the system's logger.
@@ -68,8 +68,8 @@ const SystemLevel = level.System
 
 // What can go wrong.
 var (
-	// ErrApplicationConfig: what the controller was given makes no sense.
-	ErrApplicationConfig = sabir.NewError(sabir.CodeInvalidArgument, "ApplicationConfig", "applications cannot be like that")
+	// errApplicationConfig: what the controller was given makes no sense.
+	errApplicationConfig = sabir.NewError(sabir.CodeInvalidArgument, "ApplicationConfig", "applications cannot be like that")
 	// ErrNoApplication: the controller knows no such application.
 	ErrNoApplication = sabir.NewError(sabir.CodeNotFound, "NoApplication", "no such application on this node")
 	// ErrApplicationNeeded: others that run need it: see WithDependents.
@@ -160,11 +160,11 @@ func known(apps []App) (map[string]*application, error) {
 	for _, a := range apps {
 		switch {
 		case a.Name == "" || a.Name == controllerID || a.Root.Zero():
-			return nil, problem(ErrApplicationConfig, "%q needs a name other than %q and a Root", a.Name, controllerID)
+			return nil, problem(errApplicationConfig, "%q needs a name other than %q and a Root", a.Name, controllerID)
 		case all[a.Name] != nil:
-			return nil, problem(ErrApplicationConfig, "there are two called %q", a.Name)
+			return nil, problem(errApplicationConfig, "there are two called %q", a.Name)
 		case a.Mode > Permanent || a.Shutdown < supervise.Brutal:
-			return nil, problem(ErrApplicationConfig, "%q has mode %d and shutdown %s", a.Name, a.Mode, a.Shutdown)
+			return nil, problem(errApplicationConfig, "%q has mode %d and shutdown %s", a.Name, a.Mode, a.Shutdown)
 		}
 		if a.LogLevel == nil {
 			a.LogLevel = SystemLevel
@@ -193,9 +193,9 @@ func order(all map[string]*application, name string) (list []*application, err e
 		a := all[name]
 		switch {
 		case a == nil:
-			return problem(ErrApplicationConfig, "%q needs %q, which is not known", by, name)
+			return problem(errApplicationConfig, "%q needs %q, which is not known", by, name)
 		case seen[name] == open:
-			return problem(ErrApplicationConfig, "%q needs itself, by %q", name, by)
+			return problem(errApplicationConfig, "%q needs itself, by %q", name, by)
 		case seen[name] == done:
 			return nil
 		}

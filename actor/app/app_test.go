@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/app"
 	"github.com/sabir-go/sabir/actor/supervise"
@@ -382,7 +383,7 @@ func TestApplicationsWithoutSenseAreRefused(t *testing.T) {
 		"needs unknown":   {w.app("a", "b")},
 		"needs itself":    {w.app("a", "b"), w.app("b", "c"), w.app("c", "a")},
 	} {
-		if _, err := app.Controller(app.Config{Apps: apps}).Start(w.system); !errors.Is(err, app.ErrApplicationConfig) {
+		if _, err := app.Controller(app.Config{Apps: apps}).Start(w.system); sabir.AsError(err).Name != "ApplicationConfig" {
 			t.Error(name, err)
 		}
 	}

@@ -61,7 +61,7 @@ func List(ctx context.Context, from actor.Sender, options ...Option) ([]Info, er
 }
 
 // SetEnv changes a value of an application's environment, for its processes that ask from now on; nil removes it. Over
-// OnNode only a string can go. Errors: ErrNoApplication, ErrApplicationConfig where there are too many values, and those of Start that are not
+// OnNode only a string can go. Errors: ErrNoApplication, one with the name ApplicationConfig where there are too many values, and those of Start that are not
 // about starting.
 func SetEnv(ctx context.Context, from actor.Sender, name, key string, value any, options ...Option) error {
 	c := read(options)
@@ -71,7 +71,7 @@ func SetEnv(ctx context.Context, from actor.Sender, name, key string, value any,
 	}
 	text, ok := value.(string)
 	if !ok && value != nil {
-		return problem(ErrApplicationConfig, "a %T is not set on another node, only a string is", value)
+		return problem(errApplicationConfig, "a %T is not set on another node, only a string is", value)
 	}
 	_, err := call[struct{}](ctx, from, setText{name, key, text, ok}, c)
 	return err

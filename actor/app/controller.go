@@ -30,7 +30,7 @@ const (
 )
 
 // Controller is the controller of a node with its supervisor, to be started once in a system: app.Controller(c).Start(system).
-// It starts no application by itself. When it receives an exit, it stops all, in reverse order of their start. ErrApplicationConfig
+// It starts no application by itself. When it receives an exit, it stops all, in reverse order of their start. The error is ApplicationConfig
 // where an application needs one that is not known, or itself, or two have one name.
 func Controller(c Config) actor.Spec {
 	b := &book{config: c}
@@ -302,7 +302,7 @@ func (c *controller) setEnv(p *actor.Process, m setEnv) (none struct{}, err erro
 		return none, nil
 	}
 	if _, ok := a.scope.env[m.Key]; !ok && len(a.scope.env) >= maxEnv {
-		return none, problem(ErrApplicationConfig, "%q has %d values in its environment, which is as many as it may have", a.Name, maxEnv)
+		return none, problem(errApplicationConfig, "%q has %d values in its environment, which is as many as it may have", a.Name, maxEnv)
 	}
 	a.scope.env[m.Key] = m.Value
 	return none, nil

@@ -15,7 +15,7 @@ type (
 )
 
 // StartChild adds a child at the end of a supervisor's list and starts it. Where it does not start it is not added. It may
-// be called on the supervisor's own node only: what a Child starts is a function. Errors: ErrChildExists, ErrSupervisorConfig,
+// be called on the supervisor's own node only: what a Child starts is a function. Errors: ErrChildExists, SupervisorConfig,
 // ErrChildNotStarted, ErrSupervisorEnding, and those of actor.Call.
 func StartChild[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, c Child) (actor.PID, error) {
 	return actor.Call[actor.PID](ctx, from, supervisor, startChild{c})

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/supervise"
 )
@@ -212,7 +213,7 @@ func TestConfigWithoutSenseIsRefused(t *testing.T) {
 		"dynamic with a strategy":  supervise.Dynamic(working, supervise.Config{Strategy: supervise.AllForOne}, supervise.Child{}),
 		"dynamic with a bad child": supervise.Dynamic(working, supervise.Config{}, supervise.Child{Shutdown: -5}),
 	} {
-		if _, err := spec.Start(w.system); !errors.Is(err, supervise.ErrSupervisorConfig) {
+		if _, err := spec.Start(w.system); sabir.AsError(err).Name != "SupervisorConfig" {
 			t.Error(name, err)
 		}
 	}

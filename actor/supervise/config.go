@@ -15,7 +15,8 @@ type Config struct {
 	// Strategy sets the children that are restarted together. Default: OneForOne. Dynamic supervisors are always OneForOne.
 	Strategy Strategy
 	// Intensity is the number of restarts permitted within Period: one more, and the supervisor ends all its children and then
-	// itself, with ErrRestartIntensity. An attempt to restart that fails counts too. 0 is 1, NoRestarts none.
+	// itself, with ErrRestartIntensity. An attempt to restart that fails counts too. 0 is 1, and -1 none: it ends with the first
+	// failure.
 	Intensity int
 	// Period is 5 s where it is 0.
 	Period time.Duration
@@ -31,9 +32,6 @@ const (
 	defaultIntensity = 1
 	defaultPeriod    = 5 * time.Second
 )
-
-// NoRestarts is the Intensity of a supervisor which ends with the first failure.
-const NoRestarts = -1
 
 // Strategy determines the children that are restarted when one has failed.
 type Strategy uint8
@@ -144,7 +142,7 @@ func (c Config) complete() (Config, error) {
 		c.Period = defaultPeriod
 	}
 	if c.Period < 0 || c.Strategy > RestForOne || c.AutoShutdown > AllSignificant {
-		return c, problem(ErrSupervisorConfig, "period %s, strategy %d, auto shutdown %d", c.Period, c.Strategy, c.AutoShutdown)
+		return c, problem(errSupervisorConfig, "period %s, strategy %d, auto shutdown %d", c.Period, c.Strategy, c.AutoShutdown)
 	}
 	return c, nil
 }
@@ -153,13 +151,13 @@ func (c Config) complete() (Config, error) {
 func (c Child) complete(of Config) (Child, error) {
 	switch {
 	case c.Restart > Temporary:
-		return c, problem(ErrSupervisorConfig, "child %q has restart type %d", c.ID, c.Restart)
+		return c, problem(errSupervisorConfig, "child %q has restart type %d", c.ID, c.Restart)
 	case c.Shutdown < Brutal:
-		return c, problem(ErrSupervisorConfig, "child %q has shutdown %s", c.ID, c.Shutdown)
+		return c, problem(errSupervisorConfig, "child %q has shutdown %s", c.ID, c.Shutdown)
 	case c.Significant && c.Restart == Permanent:
-		return c, problem(ErrSupervisorConfig, "child %q is permanent, so it is always restarted and cannot be significant", c.ID)
+		return c, problem(errSupervisorConfig, "child %q is permanent, so it is always restarted and cannot be significant", c.ID)
 	case c.Significant && of.AutoShutdown == Never:
-		return c, problem(ErrSupervisorConfig, "child %q is significant, but the supervisor never shuts down by itself", c.ID)
+		return c, problem(errSupervisorConfig, "child %q is significant, but the supervisor never shuts down by itself", c.ID)
 	}
 	if c.Shutdown == 0 {
 		c.Shutdown = defaultShutdown

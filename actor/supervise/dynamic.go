@@ -70,7 +70,7 @@ func (s *dynamic[A]) init(p *actor.Process, with dynamicPlan[A]) (err error) {
 		return err
 	}
 	if !s.each.Start.Zero() || s.each.ID != "" || s.each.Significant || s.config.Strategy != OneForOne || s.config.AutoShutdown != Never {
-		return problem(ErrSupervisorConfig, "a dynamic supervisor takes no ID, Start, Significant, Strategy and AutoShutdown")
+		return problem(errSupervisorConfig, "a dynamic supervisor takes no ID, Start, Significant, Strategy and AutoShutdown")
 	}
 	if supervises(s.behavior) && with.each.Shutdown == 0 {
 		s.each.Shutdown = Infinity

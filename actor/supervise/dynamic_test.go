@@ -65,7 +65,7 @@ func TestDynamicForgetsTransientChildrenThatEndInPeace(t *testing.T) {
 
 func TestDynamicForgetsTemporaryChildren(t *testing.T) {
 	w := newWorld(t)
-	pid := w.dynamic(supervise.Config{Intensity: supervise.NoRestarts}, supervise.Child{Restart: supervise.Temporary})
+	pid := w.dynamic(supervise.Config{Intensity: -1}, supervise.Child{Restart: supervise.Temporary})
 	for range 10 {
 		a := w.one(pid, w.job("a"))
 		w.expect("start a")

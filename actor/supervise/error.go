@@ -9,8 +9,8 @@ var (
 	ErrRestartIntensity = sabir.NewError(sabir.CodeAborted, "RestartIntensity", "too many restarts")
 	// ErrChildNotStarted: a child could not be started. It wraps the reason.
 	ErrChildNotStarted = sabir.NewError(sabir.CodeAborted, "ChildNotStarted", "a child did not start")
-	// ErrSupervisorConfig: what the supervisor was given makes no sense.
-	ErrSupervisorConfig = sabir.NewError(sabir.CodeInvalidArgument, "SupervisorConfig", "a supervisor cannot be like that")
+	// errSupervisorConfig: what the supervisor was given makes no sense.
+	errSupervisorConfig = sabir.NewError(sabir.CodeInvalidArgument, "SupervisorConfig", "a supervisor cannot be like that")
 	// ErrChildExists: there is a child with that ID.
 	ErrChildExists = sabir.NewError(sabir.CodeAlreadyExists, "ChildExists", "the supervisor has such a child")
 	// ErrNoChild: there is no child with that ID or PID.

@@ -77,9 +77,9 @@ func TestWithoutAnIntensityThereIsOneRestartInFiveSeconds(t *testing.T) {
 	}
 }
 
-func TestNoRestartsEndsWithTheFirstFailure(t *testing.T) {
+func TestAnIntensityOfMinusOneEndsWithTheFirstFailure(t *testing.T) {
 	w := newWorld(t)
-	pid := w.start(supervise.Spec(supervise.Config{Intensity: supervise.NoRestarts}, w.workers("a", "b")...))
+	pid := w.start(supervise.Spec(supervise.Config{Intensity: -1}, w.workers("a", "b")...))
 	ended := w.watch(pid)
 	w.expect("start a", "start b")
 	w.crash(pid, "a", errCrash)

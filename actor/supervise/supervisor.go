@@ -94,7 +94,7 @@ func (s *supervisor) init(p *actor.Process, with plan) (err error) {
 // add puts a child at the end of the list, without starting it.
 func (s *supervisor) add(spec Child) (*child, error) {
 	if spec.ID == "" || spec.Start.Zero() {
-		return nil, problem(ErrSupervisorConfig, "child %q needs an ID and a Start", spec.ID)
+		return nil, problem(errSupervisorConfig, "child %q needs an ID and a Start", spec.ID)
 	}
 	if s.byID[spec.ID] != nil {
 		return nil, problem(ErrChildExists, "%q", spec.ID)

@@ -45,7 +45,7 @@ func (g *gate) filter() exchange.Filter {
 
 func (g *gate) before(x *exchange.Exchange) error {
 	if g.problem != nil {
-		return because(ErrAuthMisconfigured, g.problem)
+		return because(errAuthMisconfigured, g.problem)
 	}
 	x.Principal = nil
 	for i, a := range g.authenticators {
@@ -119,11 +119,11 @@ func admit(x *exchange.Exchange, a Authenticator, p *Principal) error {
 			c.Scheme = a.Name()
 		}
 		if c.Subject == "" || c.Scheme == SystemScheme {
-			return sabir.NewError(sabir.CodeInternal, ErrAuthMisconfigured.Name, "the authenticator "+a.Name()+" found a principal without a subject, or of the reserved scheme")
+			return sabir.NewError(sabir.CodeInternal, errAuthMisconfigured.Name, "the authenticator "+a.Name()+" found a principal without a subject, or of the reserved scheme")
 		}
 		ready, err := c.ready()
 		if err != nil {
-			return because(ErrAuthMisconfigured, err)
+			return because(errAuthMisconfigured, err)
 		}
 		p = ready
 	}

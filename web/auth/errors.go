@@ -24,9 +24,9 @@ var (
 	// ErrSessionsUnreachable: the store of sessions cannot be asked now whether the caller's has ended, or take what was to begin or
 	// end. Try again; check [SessionConfig.Store].
 	ErrSessionsUnreachable = sabir.NewError(sabir.CodeUnavailable, "SessionsUnreachable", "it cannot be looked up now whether the session goes on").AsRetryable()
-	// ErrAuthMisconfigured: an authenticator has settings that it cannot work with, and the server did not look before it started. Every request
+	// errAuthMisconfigured: an authenticator has settings that it cannot work with, and the server did not look before it started. Every request
 	// gets it. Correct what the message names.
-	ErrAuthMisconfigured = sabir.NewError(sabir.CodeInternal, "AuthMisconfigured", "the authentication is not set up correctly")
+	errAuthMisconfigured = sabir.NewError(sabir.CodeInternal, "AuthMisconfigured", "the authentication is not set up correctly")
 	// ErrNoExchange: a session is to begin or end in a call that did not come over HTTP to this node. Sign in where HTTP is served.
 	ErrNoExchange = sabir.NewError(sabir.CodeFailedPrecondition, "NoExchange", "the call did not come over HTTP to this node, so it has no cookies")
 )

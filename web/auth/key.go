@@ -103,7 +103,7 @@ func (k *keys) Authenticate(x *exchange.Exchange) (*Principal, error) {
 		return nil, err
 	}
 	if len(k.problems) > 0 {
-		return nil, because(ErrAuthMisconfigured, k.Check())
+		return nil, because(errAuthMisconfigured, k.Check())
 	}
 	if len(key) > maxKey {
 		return nil, ErrBadCredentials

@@ -134,7 +134,7 @@ func (s *Sessions) Authenticate(x *exchange.Exchange) (*Principal, error) {
 		return nil, nil
 	}
 	if len(s.problems) > 0 {
-		return nil, because(ErrAuthMisconfigured, s.Check())
+		return nil, because(errAuthMisconfigured, s.Check())
 	}
 	now := time.Now()
 	found := s.open(value, now)
@@ -227,7 +227,7 @@ func (s *Sessions) SignIn(x *exchange.Exchange, p Principal) error {
 		return ErrNoExchange
 	}
 	if err := s.Check(); err != nil {
-		return because(ErrAuthMisconfigured, err)
+		return because(errAuthMisconfigured, err)
 	}
 	if p.Subject == "" {
 		return fmt.Errorf("auth: SignIn: the principal has no subject")

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
@@ -241,7 +242,7 @@ func TestSignInRefusesWhatCannotBeASession(t *testing.T) {
 	if err := s.SignOut(nil); !errors.Is(err, auth.ErrNoExchange) {
 		t.Errorf("got %v", err)
 	}
-	if err := auth.Session(auth.SessionConfig{}).SignIn(request(), ada); !errors.Is(err, auth.ErrAuthMisconfigured) {
+	if err := auth.Session(auth.SessionConfig{}).SignIn(request(), ada); sabir.AsError(err).Name != "AuthMisconfigured" {
 		t.Errorf("got %v", err)
 	}
 	x := request()

@@ -30,11 +30,11 @@ const (
 )
 
 // SignOutEverywhere ends all sessions of a subject on all nodes: requests with them are refused from now on, the streams of this
-// process end at once, those of others within 10 seconds. It needs a [SessionConfig.Store]. The error is ErrAuthMisconfigured
+// process end at once, those of others within 10 seconds. It needs a [SessionConfig.Store]. The error is AuthMisconfigured
 // without one, and ErrSessionsUnreachable where the store may still have them.
 func (s *Sessions) SignOutEverywhere(ctx context.Context, subject string) error {
 	if s.config.Store == nil {
-		return because(ErrAuthMisconfigured, fmt.Errorf("auth.Session: SignOutEverywhere needs a Store"))
+		return because(errAuthMisconfigured, fmt.Errorf("auth.Session: SignOutEverywhere needs a Store"))
 	}
 	err := unreachable(s.config.Store.EndAll(ctx, subject))
 	s.Recheck(subject)

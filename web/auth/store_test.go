@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/web/auth"
@@ -112,7 +113,7 @@ func TestSignOutEverywhereEndsAllSessionsOfASubjectAndNoOther(t *testing.T) {
 }
 
 func TestSignOutEverywhereNeedsAStore(t *testing.T) {
-	if err := auth.Session(auth.SessionConfig{Secret: sessionSecret}).SignOutEverywhere(t.Context(), "ada"); !errors.Is(err, auth.ErrAuthMisconfigured) {
+	if err := auth.Session(auth.SessionConfig{Secret: sessionSecret}).SignOutEverywhere(t.Context(), "ada"); sabir.AsError(err).Name != "AuthMisconfigured" {
 		t.Error(err)
 	}
 }

@@ -114,7 +114,7 @@ type callAnswer struct {
 // call calls an action. It calls public ones only, as the HTTP server does.
 func (b *dashboard) call(w http.ResponseWriter, r *http.Request) {
 	if b.config.readOnly {
-		b.fail(w, ErrReadOnly)
+		b.fail(w, errReadOnly)
 		return
 	}
 	in, err := readCall(w, r)

@@ -68,5 +68,5 @@ func (b *dashboard) knows(node string) *sabir.Error {
 	if node == "" || slices.ContainsFunc(b.node.Nodes(), func(n introspect.Node) bool { return n.ID == node }) {
 		return nil
 	}
-	return sabir.Errorf(sabir.CodeNotFound, ErrNotFound.Name, "there is no node %.100q", node)
+	return sabir.Errorf(sabir.CodeNotFound, errNotFound.Name, "there is no node %.100q", node)
 }

@@ -150,7 +150,7 @@ func (b *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, b.prefix+"/", http.StatusSeeOther)
 		return
 	case path[0] != '/' || r.URL.RawPath != "":
-		b.fail(w, sabir.Errorf(sabir.CodeNotFound, ErrNotFound.Name, "the dashboard has no page %.100q", r.URL.Path))
+		b.fail(w, sabir.Errorf(sabir.CodeNotFound, errNotFound.Name, "the dashboard has no page %.100q", r.URL.Path))
 		return
 	}
 	if err := b.origin.Check(r); err != nil {

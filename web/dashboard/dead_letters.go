@@ -28,7 +28,7 @@ type deadLettersRequest struct {
 func (b *dashboard) deadLetters(w http.ResponseWriter, r *http.Request) {
 	node, name := r.URL.Query().Get("node"), r.URL.Query().Get("channel")
 	if err := b.knows(node); err != nil || node == "" {
-		b.fail(w, sabir.Errorf(sabir.CodeNotFound, ErrNotFound.Name, "there is no node %.100q", node))
+		b.fail(w, sabir.Errorf(sabir.CodeNotFound, errNotFound.Name, "there is no node %.100q", node))
 		return
 	}
 	v, err := b.answerCache.get(r.Context(), "dead letters "+node+" "+name, func(ctx context.Context) (any, error) {
@@ -53,7 +53,7 @@ type settleRequest struct {
 // settle replays or deletes dead letters.
 func (b *dashboard) settle(w http.ResponseWriter, r *http.Request) {
 	if b.config.readOnly {
-		b.fail(w, ErrReadOnly)
+		b.fail(w, errReadOnly)
 		return
 	}
 	var in settleRequest

@@ -86,7 +86,7 @@ func (t *tap) listen(ctx context.Context, pattern string) (*listener, error) {
 	t.mu.Lock()
 	if len(t.listeners) >= maxListeners {
 		t.mu.Unlock()
-		return nil, sabir.Errorf(sabir.CodeResourceExhausted, ErrTooManyListeners.Name, "%d browsers watch events already, which is the most: close one", maxListeners).AsRetryable()
+		return nil, sabir.Errorf(sabir.CodeResourceExhausted, errTooManyListeners.Name, "%d browsers watch events already, which is the most: close one", maxListeners).AsRetryable()
 	}
 	t.listeners[l] = struct{}{}
 	t.mu.Unlock()

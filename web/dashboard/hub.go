@@ -57,7 +57,7 @@ func (h *hub) watch() (*watcher, []point, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.watchers) >= maxWatchers {
-		return nil, nil, sabir.Errorf(sabir.CodeResourceExhausted, ErrTooManyWatchers.Name, "%d browsers watch already, which is the most: close one", maxWatchers).AsRetryable()
+		return nil, nil, sabir.Errorf(sabir.CodeResourceExhausted, errTooManyWatchers.Name, "%d browsers watch already, which is the most: close one", maxWatchers).AsRetryable()
 	}
 	w := &watcher{wake: make(chan struct{}, 1), look: h.last, catalog: h.catalog}
 	if w.look != nil {

@@ -53,7 +53,7 @@ func TestDeadLettersAreListedAndSettledByTheNodeThatHasThem(t *testing.T) {
 
 func TestAReadOnlyDashboardSettlesNoDeadLetters(t *testing.T) {
 	b := openBoard(t, config{readOnly: true})
-	if w := b.ask(t, "POST", "/api/settle", `{"do":"delete","node":"n1","channel":"a.dead","all":true}`, callHeader+": 1"); w.Code != 403 || !strings.Contains(w.Body.String(), ErrReadOnly.Name) {
+	if w := b.ask(t, "POST", "/api/settle", `{"do":"delete","node":"n1","channel":"a.dead","all":true}`, callHeader+": 1"); w.Code != 403 || !strings.Contains(w.Body.String(), errReadOnly.Name) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

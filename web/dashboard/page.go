@@ -64,7 +64,7 @@ func (b *dashboard) servePage(w http.ResponseWriter, r *http.Request, path strin
 	}
 	f, known := b.files[path]
 	if !known {
-		b.fail(w, sabir.Errorf(sabir.CodeNotFound, ErrNotFound.Name, "the dashboard has no page %.100q", r.URL.Path))
+		b.fail(w, sabir.Errorf(sabir.CodeNotFound, errNotFound.Name, "the dashboard has no page %.100q", r.URL.Path))
 		return
 	}
 	if f.document && b.checkSession(r) != nil {

@@ -134,7 +134,7 @@ func (b *dashboard) trace(w http.ResponseWriter, r *http.Request) {
 	v, err := b.answerCache.get(r.Context(), "trace "+id, func(ctx context.Context) (any, error) {
 		spans, _, _ := b.askSpans(ctx, spanQuery{Trace: id})
 		if len(spans) == 0 {
-			return nil, sabir.NewError(sabir.CodeNotFound, ErrNotFound.Name, "no node holds that trace any more: rings keep the latest spans only")
+			return nil, sabir.NewError(sabir.CodeNotFound, errNotFound.Name, "no node holds that trace any more: rings keep the latest spans only")
 		}
 		slices.SortFunc(spans, func(a, b spanInfo) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Took, a.Took)) })
 		return traceSpans{id, spans, b.askLogs(ctx, id)}, nil

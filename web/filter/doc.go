@@ -11,5 +11,5 @@
 // The first is the outermost: [Log] sees what was sent, [Compress] compresses what [Cache] made an ETag of. [RateLimit] by
 // principal goes behind the authentication.
 //
-// A filter whose settings are not sound answers every request with [ErrFilterMisconfigured], whose text gives the reason.
+// A filter whose settings are not sound answers every request with the error FilterMisconfigured, whose text gives the reason.
 package filter

@@ -11,8 +11,8 @@ import (
 
 // The errors that filters answer with, besides sabir.ErrRateLimited.
 var (
-	// ErrFilterMisconfigured: a filter has settings that it cannot work with. Every request gets it. Correct what the message names.
-	ErrFilterMisconfigured = sabir.NewError(sabir.CodeInternal, "FilterMisconfigured", "a filter is not set up correctly")
+	// errFilterMisconfigured: a filter has settings that it cannot work with. Every request gets it. Correct what the message names.
+	errFilterMisconfigured = sabir.NewError(sabir.CodeInternal, "FilterMisconfigured", "a filter is not set up correctly")
 	// ErrAddressRefused: [IPs] does not take calls from this address.
 	ErrAddressRefused = sabir.NewError(sabir.CodePermissionDenied, "AddressRefused", "calls from this address are not taken")
 )
@@ -32,7 +32,7 @@ func (p problems) filter(f exchange.Filter) exchange.Filter {
 		return f
 	}
 	err := errors.Join(p...)
-	refusal := sabir.Errorf(sabir.CodeInternal, ErrFilterMisconfigured.Name, "%w", err)
+	refusal := sabir.Errorf(sabir.CodeInternal, errFilterMisconfigured.Name, "%w", err)
 	return exchange.Filter{Name: f.Name, Before: func(*exchange.Exchange) error { return refusal }, Problem: err}
 }
 

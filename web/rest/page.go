@@ -57,17 +57,17 @@ func Cursor(position any) (string, error) {
 }
 
 // ReadCursor reads a cursor of [Cursor] into what position points to. For "", the first page, it does nothing. For what is no such
-// cursor it returns [ErrBadCursor].
+// cursor it returns the error BadCursor.
 func ReadCursor(cursor string, position any) error {
 	if cursor == "" {
 		return nil
 	}
 	if len(cursor) > maxCursor {
-		return ErrBadCursor
+		return errBadCursor
 	}
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || json.Unmarshal(text, position) != nil {
-		return ErrBadCursor
+		return errBadCursor
 	}
 	return nil
 }
