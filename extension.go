@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/sabir-go/sabir/internal/mesh"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // Extension is a part of a program that starts and stops with a node, such as the connection of package channel to its

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir/config"
+	"github.com/sabir-go/sabir/secret"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -178,12 +179,12 @@ const secretText = "hunter2-hunter2-hunter2"
 func TestSecretsComeFromFilesAndAreShownNowhere(t *testing.T) {
 	key := write(t, "key", secretText+"\n")
 	app := struct {
-		Token config.Secret `json:"token"`
+		Token secret.Secret `json:"token"`
 	}{}
 	file := write(t, "sabir.yaml", "admin: {address: ':0', key_file: "+key+"}\napp: {token_file: "+key+"}\njoin: nats://user:hunter2@broker:4222")
 	l := load(t, config.Config{File: file, App: &app, Env: []string{"SABIR_KEY_FILE=" + key}, Args: []string{"--http.key_file", key, "--http.address", ":0"}})
 	s := l.Settings
-	for name, secret := range map[string]config.Secret{"environment": s.Key, "flag": s.HTTP.Key, "file": s.Admin.Key, "own": app.Token} {
+	for name, secret := range map[string]secret.Secret{"environment": s.Key, "flag": s.HTTP.Key, "file": s.Admin.Key, "own": app.Token} {
 		if string(secret.Bytes()) != secretText {
 			t.Errorf("%s: %q", name, secret.Bytes())
 		}
@@ -308,7 +309,7 @@ func TestWhatStandsBehindTheDocumentOfAFileIsAnError(t *testing.T) {
 func TestAMissingSettingIsNamedInFullWithTheWaysToSetIt(t *testing.T) {
 	var app struct {
 		Broker string        `json:"broker" validate:"required"`
-		Token  config.Secret `json:"token" validate:"required"`
+		Token  secret.Secret `json:"token" validate:"required"`
 	}
 	_, err := config.Load(config.Config{App: &app, Env: []string{}})
 	for _, says := range []string{

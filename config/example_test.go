@@ -8,6 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/config"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/telemetry"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/auth"
@@ -37,7 +38,7 @@ func ExampleLoadOrExit() {
 func ExampleLoaded_Option() {
 	users := sabir.NewService("users")
 	var own struct {
-		JWT config.Secret `json:"jwt" doc:"What tokens are signed with."`
+		JWT secret.Secret `json:"jwt" doc:"What tokens are signed with."`
 	}
 	// doc: code
 	ring := dashboard.Traces(4096)

@@ -14,7 +14,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/internal/redact"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // maxFile bounds the size of a file.
@@ -100,7 +101,7 @@ func givenTwice(d *json.Decoder) (name string, found bool) {
 func shown(one leaf) string {
 	switch v := one.value; {
 	case one.secret:
-		return v.Interface().(Secret).String()
+		return v.Interface().(secret.Secret).String()
 	case v.Kind() == reflect.Pointer && v.IsNil():
 		return ""
 	case v.Kind() == reflect.Pointer:
@@ -125,7 +126,7 @@ func shown(one leaf) string {
 
 func withoutPassword(text string) string {
 	if strings.Contains(text, "@") && strings.Contains(text, "://") {
-		return secret.Redacted(text)
+		return redact.URL(text)
 	}
 	return text
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/httpaccess"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/telemetry"
 )
 
@@ -63,7 +64,7 @@ func (s *Settings) limits() (list []sabir.NodeOption) {
 }
 
 // key is the setting of that name, of those whose keys can change while a server asks for one.
-func (s *Settings) key(path string) *Secret {
+func (s *Settings) key(path string) *secret.Secret {
 	if path == "http.key" {
 		return &s.HTTP.Key
 	}

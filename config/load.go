@@ -30,6 +30,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/seal"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/telemetry"
 	"github.com/sabir-go/sabir/validate"
 )
@@ -219,7 +220,7 @@ func (s *Settings) faults(tool bool) (errs []error) {
 	}
 	for _, one := range []struct {
 		name string
-		key  Secret
+		key  secret.Secret
 	}{{"http.key", s.HTTP.Key}, {"admin.key", s.Admin.Key}} {
 		if slices.ContainsFunc(split(one.key), isToken) {
 			errs = append(errs, fmt.Errorf("%s: that is the token of a caller (a JWT), and not a key: the command line takes one from SABIR_HTTP_KEY, where this program looks for its own key", one.name))

@@ -7,6 +7,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/config"
 	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/secret"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
@@ -31,9 +32,9 @@ func TestANodeProvesItsIDByTheKeyOfItsSettings(t *testing.T) {
 
 func TestWhileTheClusterChangesItsKeyTheOldOneStandsBehindTheNewOne(t *testing.T) {
 	const old, next = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
-	settings := config.Settings{ID: "first", Join: "tcp://127.0.0.1:0", Key: config.NewSecret(old), Log: config.Log{Level: "error"}}
+	settings := config.Settings{ID: "first", Join: "tcp://127.0.0.1:0", Key: secret.New(old), Log: config.Log{Level: "error"}}
 	first := start(t, load(t, config.Config{Defaults: settings}), slowly())
-	settings.ID, settings.Key, settings.Seeds = "second", config.NewSecret(next+", "+old), []string{first.Info().Addr}
+	settings.ID, settings.Key, settings.Seeds = "second", secret.New(next+", "+old), []string{first.Info().Addr}
 	second := start(t, load(t, config.Config{Defaults: settings}))
 	if err := second.WaitFor(t.Context(), "slow"); err != nil {
 		t.Error(err)

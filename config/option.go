@@ -10,6 +10,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/httpaccess"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/telemetry"
 )
 
@@ -75,7 +76,7 @@ func (l *Loaded) withKeys(path string) []gateway.HTTPOption {
 }
 
 // split returns the keys of a setting: the new one, and old ones after commas.
-func split(key Secret) []string {
+func split(key secret.Secret) []string {
 	if key.None() {
 		return nil
 	}

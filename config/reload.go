@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // Reload reads the settings again from where they were read, and uses those that can change while the node runs: the log, the limits, zone, labels and seeds,
@@ -144,7 +145,7 @@ func (one *leaf) live() bool { return one.field.Tag.Get("live") != "" }
 
 func same(a, b leaf) bool {
 	if a.secret {
-		return string(a.value.Interface().(Secret).Bytes()) == string(b.value.Interface().(Secret).Bytes())
+		return string(a.value.Interface().(secret.Secret).Bytes()) == string(b.value.Interface().(secret.Secret).Bytes())
 	}
 	return reflect.DeepEqual(a.value.Interface(), b.value.Interface())
 }

@@ -3,7 +3,7 @@ package config
 import (
 	"time"
 
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // Settings has a field for each setting of a node that an operator may decide. A setting that is not given keeps the default of the option of NewNode or
@@ -11,8 +11,8 @@ import (
 type Settings struct {
 	ID       string            `json:"id" doc:"The name of the node. Default: made of the host's and the process's."`
 	Join     string            `json:"join" doc:"The address by which the node joins its cluster, such as tcp://0.0.0.0:7700. Default: none, which is a node alone."`
-	Key      Secret            `json:"key" doc:"The secret that the nodes of the cluster share; a second one, after a comma, is accepted too."`
-	NodeKey  Secret            `json:"node_key" doc:"The private key by which the node proves its id; sabir pubkey prints its public key."`
+	Key      secret.Secret     `json:"key" doc:"The secret that the nodes of the cluster share; a second one, after a comma, is accepted too."`
+	NodeKey  secret.Secret     `json:"node_key" doc:"The private key by which the node proves its id; sabir pubkey prints its public key."`
 	NodeKeys map[string]string `json:"node_keys" doc:"Public keys of nodes by patterns of their ids, such as orders-*. With them each other node has to prove its id."`
 	Seeds    []string          `json:"seeds" doc:"Addresses of nodes that are asked for the others, such as tcp://shop-nodes:7700; a DNS name may have the addresses of all. It can change while the node runs." live:"yes"`
 	Zone     string            `json:"zone" doc:"Where the node is; calls prefer nodes of the same zone. It can change while the node runs." live:"yes"`
@@ -34,16 +34,16 @@ type Settings struct {
 
 // HTTP is the HTTP side for callers; see sabir.HTTP.
 type HTTP struct {
-	Address string `json:"address" doc:"Where it listens, such as :3000 for this machine, or 0.0.0.0:3000. Default: nowhere."`
-	Key     Secret `json:"key" doc:"The key that callers send as Authorization: Bearer; old ones, after commas, are accepted too. It can change while the node runs." live:"yes"`
+	Address string        `json:"address" doc:"Where it listens, such as :3000 for this machine, or 0.0.0.0:3000. Default: nowhere."`
+	Key     secret.Secret `json:"key" doc:"The key that callers send as Authorization: Bearer; old ones, after commas, are accepted too. It can change while the node runs." live:"yes"`
 }
 
 // Admin is the address for operators; see package admin.
 type Admin struct {
-	Address  string `json:"address" doc:"Where it listens, such as :9464. Default: nowhere."`
-	Key      Secret `json:"key" doc:"The key for metrics and profiles. Needed where other machines reach the address and one of them is on; old ones, after commas, are accepted too. It can change while the node runs." live:"yes"`
-	Metrics  bool   `json:"metrics" doc:"Serves metrics for Prometheus at /metrics."`
-	Profiler bool   `json:"profiler" doc:"Serves profiles at /debug/pprof/."`
+	Address  string        `json:"address" doc:"Where it listens, such as :9464. Default: nowhere."`
+	Key      secret.Secret `json:"key" doc:"The key for metrics and profiles. Needed where other machines reach the address and one of them is on; old ones, after commas, are accepted too. It can change while the node runs." live:"yes"`
+	Metrics  bool          `json:"metrics" doc:"Serves metrics for Prometheus at /metrics."`
+	Profiler bool          `json:"profiler" doc:"Serves profiles at /debug/pprof/."`
 }
 
 // Log is the log of the node, which goes to standard error.
@@ -60,9 +60,3 @@ type Policy struct {
 	MaxCalls int           `json:"max_calls" doc:"How many calls of an action may run at once; others wait a moment, and are then refused." validate:"min=0" live:"yes"`
 	Rate     float64       `json:"rate" doc:"How many calls of an action a second are taken." validate:"min=0" live:"yes"`
 }
-
-// Secret is a key or a password. It does not show where settings are printed, logged or written as JSON.
-type Secret = secret.Secret
-
-// NewSecret makes a Secret, for [Config.Defaults] and tests.
-func NewSecret(text string) Secret { return secret.New([]byte(text)) }

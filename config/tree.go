@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/names"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // leaf is a setting with a value of its own, such as http.address.
@@ -23,7 +23,7 @@ type leaf struct {
 }
 
 var (
-	secretType   = reflect.TypeFor[Secret]()
+	secretType   = reflect.TypeFor[secret.Secret]()
 	durationType = reflect.TypeFor[time.Duration]()
 )
 
@@ -234,7 +234,7 @@ func convert(v reflect.Value, raw any) error {
 	}
 	switch {
 	case v.Type() == secretType:
-		v.Set(reflect.ValueOf(secret.New([]byte(text))))
+		v.Set(reflect.ValueOf(secret.New(text)))
 		return nil
 	case v.Type() == durationType:
 		d, err := time.ParseDuration(text)

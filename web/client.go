@@ -16,7 +16,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // Client calls the actions of a node over HTTP. Make it with [Dial], share it between goroutines, and Close it at the end.
@@ -48,7 +48,7 @@ var jsonCodec = json.New()
 type Option func(*Client)
 
 // Key sends "Authorization: Bearer <key>" with every request. Over http:// every host on the way can read it.
-func Key(key string) Option { return func(c *Client) { c.key = secret.New([]byte(key)) } }
+func Key(key string) Option { return func(c *Client) { c.key = secret.New(key) } }
 
 // TLS sets the authorities and the certificate of a client that calls https://.
 func TLS(config *tls.Config) Option {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/internal/redact"
 )
 
 // Endpoint is an address to which events are sent.
@@ -98,7 +98,7 @@ func (e *Endpoint) name() string { return cmp.Or(e.ID, e.host(), "without an ID"
 func (e *Endpoint) withoutQuery() string {
 	u, err := url.Parse(e.URL)
 	if err != nil {
-		return secret.Hidden
+		return redact.Hidden
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/internal/redact"
 )
 
 // The headers of Standard Webhooks.
@@ -97,16 +97,16 @@ func verify(keys [][]byte, header http.Header, now time.Time, body []byte) error
 func (e Endpoint) shown() any {
 	type shown Endpoint // without the methods
 	if e.Secret != "" {
-		e.Secret = secret.Hidden
+		e.Secret = redact.Hidden
 	}
 	if u, err := url.Parse(e.URL); err != nil || u.User != nil || u.RawQuery != "" {
-		e.URL = secret.Hidden
+		e.URL = redact.Hidden
 	}
 	return shown(e)
 }
 
 // Format keeps the secret out of what fmt prints.
-func (e Endpoint) Format(f fmt.State, verb rune) { secret.Print(f, verb, e.shown()) }
+func (e Endpoint) Format(f fmt.State, verb rune) { redact.Print(f, verb, e.shown()) }
 
 // MarshalJSON keeps the secret out of JSON, which logs write. A program that keeps its endpoints as JSON needs a type of its own.
 func (e Endpoint) MarshalJSON() ([]byte, error) { return json.Marshal(e.shown()) }
@@ -119,7 +119,7 @@ func (r Receiver) shown() any {
 }
 
 // Format keeps the secrets out of what fmt prints.
-func (r Receiver) Format(f fmt.State, verb rune) { secret.Print(f, verb, r.shown()) }
+func (r Receiver) Format(f fmt.State, verb rune) { redact.Print(f, verb, r.shown()) }
 
 // LogValue keeps the secrets out of logs.
 func (r Receiver) LogValue() slog.Value { return slog.AnyValue(r.shown()) }

@@ -19,6 +19,7 @@ import (
 	"github.com/sabir-go/sabir/bridge/micro"
 	"github.com/sabir-go/sabir/bridge/micro/nats"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/secret"
 )
 
 func TestEventsGoOnAfterTheBrokerWasRestarted(t *testing.T) {
@@ -69,7 +70,7 @@ func TestABrokerAsksForItsPassword(t *testing.T) {
 		t.Error("it started without the password")
 		stop(t, n)
 	}
-	node(t, nil, micro.WithBroker(&nats.Broker{Address: at, User: "ada", Password: nats.NewPassword("hunter2")}))
+	node(t, nil, micro.WithBroker(&nats.Broker{Address: at, User: "ada", Password: secret.New("hunter2")}))
 }
 
 func TestAFloodOfEventsTakesNoMoreThanItsBounds(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // Engine knows one kind of broker.

@@ -22,7 +22,7 @@ import (
 	"github.com/sabir-go/sabir/internal/consul"
 	"github.com/sabir-go/sabir/internal/directory"
 	"github.com/sabir-go/sabir/internal/joining"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // Directory is Consul as a directory of nodes, for [github.com/sabir-go/sabir/cluster.WithDirectory]. It must not change once the node has started.
@@ -38,9 +38,6 @@ type Directory struct {
 	// TTL is how long a node that was killed counts: from 2 s. Default: 15 s.
 	TTL time.Duration
 }
-
-// NewToken makes a token for [Directory.Token].
-func NewToken(text string) secret.Secret { return secret.New([]byte(text)) }
 
 // Run implements cluster.Directory.
 func (d *Directory) Run(ctx context.Context, entry joining.Entry, found func(addresses []string)) {

@@ -11,6 +11,7 @@ import (
 	"github.com/sabir-go/sabir/cluster/consul"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/directorytest"
+	"github.com/sabir-go/sabir/secret"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }
@@ -36,7 +37,7 @@ func TestConsulAsksForAToken(t *testing.T) {
 	const token = "6b9c1c60-0e10-4f6d-a0a1-4f0d2f9f7f5e"
 	server := brokers.ForTest(t, brokers.Consul, brokers.Config{Password: token})
 	url := "http://" + server.Addr()
-	if addresses, logged := directorytest.Look(t, &consul.Directory{Agent: url, Token: consul.NewToken(token)}); len(addresses) != 1 {
+	if addresses, logged := directorytest.Look(t, &consul.Directory{Agent: url, Token: secret.New(token)}); len(addresses) != 1 {
 		t.Errorf("with the token: %v; the log says %s", addresses, logged)
 	}
 	if _, logged := directorytest.Look(t, &consul.Directory{Agent: url}); !strings.Contains(logged, "Permission denied") {

@@ -21,7 +21,7 @@ import (
 	"github.com/sabir-go/sabir/internal/directory"
 	"github.com/sabir-go/sabir/internal/etcd"
 	"github.com/sabir-go/sabir/internal/joining"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // Directory is etcd as a directory of nodes, for [github.com/sabir-go/sabir/cluster.WithDirectory]. It must not change once the node has started.
@@ -38,9 +38,6 @@ type Directory struct {
 	// TTL is how long a node that was killed stays entered: from 2 s, in whole seconds. Default: 15 s.
 	TTL time.Duration
 }
-
-// NewPassword makes a password for [Directory.Password].
-func NewPassword(text string) secret.Secret { return secret.New([]byte(text)) }
 
 // Run implements cluster.Directory.
 func (d *Directory) Run(ctx context.Context, entry joining.Entry, found func(addresses []string)) {

@@ -16,6 +16,7 @@ import (
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/directorytest"
 	"github.com/sabir-go/sabir/internal/transporttest"
+	"github.com/sabir-go/sabir/secret"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }
@@ -67,7 +68,7 @@ func TestEtcdAsksForAPassword(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 
 	with := func(user, password string) *etcd.Directory {
-		return &etcd.Directory{URLs: []string{server.URL()}, User: user, Password: etcd.NewPassword(password)}
+		return &etcd.Directory{URLs: []string{server.URL()}, User: user, Password: secret.New(password)}
 	}
 	if addresses, logged := directorytest.Look(t, with("shop", "s3cret")); len(addresses) != 1 {
 		t.Errorf("with the password: %v; the log says %s", addresses, logged)

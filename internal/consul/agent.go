@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/directory"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // Agent keeps services in the catalog. [Agent.Ask] and [Agent.Get] may be called beside the other methods, which are for one goroutine at a time.

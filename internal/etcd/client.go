@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/directory"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // Client keeps keys that end with its lease. Its methods are for one goroutine at a time.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // Keys are the keys that requests may carry as "Authorization: Bearer <key>": one, or several while it is changed. They can be replaced while
@@ -31,7 +31,7 @@ func (k *Keys) set(texts []string) {
 	var list []key
 	for _, text := range texts {
 		if text != "" {
-			list = append(list, key{secret.New([]byte(text)), sha256.Sum256([]byte(text))})
+			list = append(list, key{secret.New(text), sha256.Sum256([]byte(text))})
 		}
 	}
 	k.list.Store(&list)

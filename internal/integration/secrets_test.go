@@ -30,9 +30,9 @@ import (
 	"github.com/sabir-go/sabir/config"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/httpaccess"
-	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/lease"
 	"github.com/sabir-go/sabir/policy/rediscache"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/telemetry"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/web/auth"
@@ -77,7 +77,7 @@ func valueOf(t reflect.Type) reflect.Value {
 	case t == reflect.TypeFor[cluster.Option]():
 		return reflect.ValueOf(cluster.Key(canary))
 	case t == reflect.TypeFor[secret.Secret]():
-		return reflect.ValueOf(secret.New([]byte(canary)))
+		return reflect.ValueOf(secret.New(canary))
 	case t == reflect.TypeFor[*httpaccess.Keys]():
 		return reflect.ValueOf(httpaccess.NewKeys(canary))
 	case t.Kind() == reflect.Interface, t == reflect.TypeFor[[]byte]():

@@ -14,8 +14,8 @@ import (
 	"github.com/sabir-go/sabir/internal/bus"
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/seal"
-	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/internal/wire"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/transport"
 )
 

@@ -26,7 +26,7 @@ import (
 	"github.com/sabir-go/sabir/internal/backoff"
 	"github.com/sabir-go/sabir/internal/disk"
 	"github.com/sabir-go/sabir/internal/nats"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/transport"
 	natstransport "github.com/sabir-go/sabir/transport/nats"
 )

@@ -15,9 +15,9 @@ import (
 
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/redact"
 	"github.com/sabir-go/sabir/internal/redis"
 	"github.com/sabir-go/sabir/internal/replication"
-	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/policy"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -78,7 +78,7 @@ type Config struct {
 }
 
 // Format prints the settings without the password of the URL.
-func (c Config) Format(f fmt.State, verb rune) { secret.Print(f, verb, c.shown()) }
+func (c Config) Format(f fmt.State, verb rune) { redact.Print(f, verb, c.shown()) }
 
 // MarshalJSON writes the settings without the password of the URL.
 func (c Config) MarshalJSON() ([]byte, error) {
@@ -89,7 +89,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 type shownConfig Config
 
 func (c Config) shown() shownConfig {
-	c.URL = secret.Redacted(c.URL)
+	c.URL = redact.URL(c.URL)
 	return shownConfig(c)
 }
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir/internal/brokers"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/nats"
@@ -26,7 +26,7 @@ func TestAServerThatIsNotEmbeddedIsUsedWithAClusterKeyToo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, release, err := nats.Connect(t.Context(), at, transport.Config{Keyed: true, Secret: secret.New([]byte("made of the key of a cluster...."))})
+	conn, release, err := nats.Connect(t.Context(), at, transport.Config{Keyed: true, Secret: secret.New("made of the key of a cluster....")})
 	if err != nil {
 		t.Fatal(err)
 	}

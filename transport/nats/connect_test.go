@@ -4,20 +4,20 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 func TestASecretGivesOneKeyAndOnePassword(t *testing.T) {
 	derive := func(text string) (public, password string) {
 		t.Helper()
-		pair, err := clientKey(secret.New([]byte(text)))
+		pair, err := clientKey(secret.New(text))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if public, err = pair.PublicKey(); err != nil {
 			t.Fatal(err)
 		}
-		if password, err = routePassword(secret.New([]byte(text))); err != nil {
+		if password, err = routePassword(secret.New(text)); err != nil {
 			t.Fatal(err)
 		}
 		if seed, err := pair.Seed(); err != nil || bytes.Contains(seed, []byte(password)) {

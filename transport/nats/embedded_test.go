@@ -16,7 +16,7 @@ import (
 	natsgo "github.com/nats-io/nats.go"
 
 	"github.com/sabir-go/sabir/internal/brokers"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/nats"
@@ -362,8 +362,8 @@ func TestOtherServersOnThePortAreRecognized(t *testing.T) {
 	})
 	t.Run("another cluster", func(t *testing.T) {
 		address := fmt.Sprintf("nats://embedded:%d", freePort(t))
-		join(t, address, transport.Config{Name: "a", Keyed: true, Secret: secret.New([]byte("one"))})
-		_, err := try(t, address, transport.Config{Name: "b", Keyed: true, Secret: secret.New([]byte("two"))})
+		join(t, address, transport.Config{Name: "a", Keyed: true, Secret: secret.New("one")})
+		_, err := try(t, address, transport.Config{Name: "b", Keyed: true, Secret: secret.New("two")})
 		if err == nil || !strings.Contains(err.Error(), "another cluster key") {
 			t.Errorf("the error is %v", err)
 		}
@@ -374,7 +374,7 @@ func TestOtherServersOnThePortAreRecognized(t *testing.T) {
 }
 
 func TestBeyondLoopbackAnEmbeddedServerNeedsTheKey(t *testing.T) {
-	for _, config := range []transport.Config{{}, {Keyed: true}, {Secret: secret.New([]byte("x"))}} {
+	for _, config := range []transport.Config{{}, {Keyed: true}, {Secret: secret.New("x")}} {
 		_, err := try(t, "nats://embedded:0?host=0.0.0.0", config)
 		if err == nil || !strings.Contains(err.Error(), "refusing") || !strings.Contains(err.Error(), "key") {
 			t.Errorf("Keyed %v: the error is %v", config.Keyed, err)
@@ -383,7 +383,7 @@ func TestBeyondLoopbackAnEmbeddedServerNeedsTheKey(t *testing.T) {
 	files := transporttest.NewAuthority(t, "test authority").Issue(t, t.TempDir(), "127.0.0.1")
 	for name, config := range map[string]transport.Config{"plain": {}, "TLS": {TLS: certificates(t, files)}} {
 		t.Run(name, func(t *testing.T) {
-			config.Keyed, config.Secret, config.Advertise = true, secret.New([]byte("secret of the cluster")), "127.0.0.1"
+			config.Keyed, config.Secret, config.Advertise = true, secret.New("secret of the cluster"), "127.0.0.1"
 			port := freePort(t)
 			address := fmt.Sprintf("nats://embedded:%d?host=0.0.0.0", port)
 			first, second, third := config, config, config
@@ -397,7 +397,7 @@ func TestBeyondLoopbackAnEmbeddedServerNeedsTheKey(t *testing.T) {
 			until(t, messages, "from a client-only node", func() {})
 
 			wrong := third
-			wrong.Secret = secret.New([]byte("another"))
+			wrong.Secret = secret.New("another")
 			if _, err := try(t, two.Addr(), wrong); !errors.Is(err, natsgo.ErrAuthorization) {
 				t.Errorf("another key gives %v, want an authorization error", err)
 			}

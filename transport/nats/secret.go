@@ -7,7 +7,7 @@ import (
 
 	"github.com/nats-io/nkeys"
 
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // clientKey is the pair of keys (Ed25519) by which clients prove to an embedded server that they have the secret.

@@ -15,7 +15,7 @@ import (
 	natsgo "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/nats"
 )
@@ -143,7 +143,7 @@ func TestAllUsesInAProcessShareAStoresServer(t *testing.T) {
 // In one process, and at the port of another one's server.
 func TestAnEmbeddedServerWithAnotherClusterKeyIsSaidSo(t *testing.T) {
 	key := func(text string) transport.Config {
-		return transport.Config{Name: "node", Keyed: true, Secret: secret.New([]byte(text))}
+		return transport.Config{Name: "node", Keyed: true, Secret: secret.New(text)}
 	}
 	for _, test := range []struct{ server, use, want string }{
 		{"", "one", "was started without the cluster key"},

@@ -15,7 +15,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/api"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/internal/redact"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -63,7 +63,7 @@ type JWTConfig struct {
 }
 
 // Format prints the settings without secrets.
-func (c JWTConfig) Format(f fmt.State, verb rune) { secret.Print(f, verb, c.shown()) }
+func (c JWTConfig) Format(f fmt.State, verb rune) { redact.Print(f, verb, c.shown()) }
 
 // MarshalJSON writes the settings without secrets.
 func (c JWTConfig) MarshalJSON() ([]byte, error) {
@@ -88,7 +88,7 @@ type TokenKey struct {
 }
 
 // Format prints the key without a secret.
-func (k TokenKey) Format(f fmt.State, verb rune) { secret.Print(f, verb, k.shown()) }
+func (k TokenKey) Format(f fmt.State, verb rune) { redact.Print(f, verb, k.shown()) }
 
 // MarshalJSON writes the key without a secret.
 func (k TokenKey) MarshalJSON() ([]byte, error) { return json.Marshal(k.shown()) }
@@ -97,7 +97,7 @@ type shownTokenKey TokenKey
 
 func (k TokenKey) shown() shownTokenKey {
 	if _, is := k.Key.([]byte); is {
-		k.Key = secret.Hidden
+		k.Key = redact.Hidden
 	}
 	return shownTokenKey(k)
 }

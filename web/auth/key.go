@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir/internal/api"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/internal/redact"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -38,7 +38,7 @@ type KeyConfig struct {
 func (c KeyConfig) Format(f fmt.State, verb rune) {
 	type shown KeyConfig
 	c.Keys = nil
-	secret.Print(f, verb, shown(c))
+	redact.Print(f, verb, shown(c))
 }
 
 type keys struct {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/api"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/internal/redact"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -56,7 +56,7 @@ type SessionConfig struct {
 func (c SessionConfig) Format(f fmt.State, verb rune) {
 	type shown SessionConfig
 	c.Secret, c.PreviousSecrets = nil, nil
-	secret.Print(f, verb, shown(c))
+	redact.Print(f, verb, shown(c))
 }
 
 // Sessions authenticates by a cookie that [Sessions.SignIn] set. The principal itself is in it, encrypted and signed

@@ -22,7 +22,7 @@ import (
 
 	"github.com/sabir-go/sabir/bridge/dubbo"
 	"github.com/sabir-go/sabir/internal/backoff"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // Registry is ZooKeeper as a registry. It must not change once the node has started.
@@ -37,9 +37,6 @@ type Registry struct {
 	// SessionTimeout is how long what is entered stays after a node was killed. ZooKeeper has bounds of its own. Default: 10 s.
 	SessionTimeout time.Duration
 }
-
-// NewPassword makes a password for [Registry.Password].
-func NewPassword(text string) secret.Secret { return secret.New([]byte(text)) }
 
 const (
 	// maxPacket bounds what ZooKeeper answers at once, such as a list of providers.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sabir-go/sabir/bridge/dubbo"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/secret"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,7 +37,7 @@ func TestOnlyTheUserMayChangeWhatIsEntered(t *testing.T) {
 	server := brokers.ForTest(t, brokers.ZooKeeper)
 	ctx, cancel := context.WithCancel(t.Context())
 	entered, ended := make(chan error), make(chan struct{})
-	r := &Registry{Servers: []string{server.Addr()}, User: "shop", Password: NewPassword("hunter2"), Root: "/mall/"}
+	r := &Registry{Servers: []string{server.Addr()}, User: "shop", Password: secret.New("hunter2"), Root: "/mall/"}
 	go func() {
 		defer close(ended)
 		r.Run(ctx, slog.New(slog.NewTextHandler(t.Output(), nil)), func(ctx context.Context, s dubbo.RegistrySession) error {

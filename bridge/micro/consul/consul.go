@@ -21,7 +21,7 @@ import (
 	"github.com/sabir-go/sabir/internal/consul"
 	"github.com/sabir-go/sabir/internal/directory"
 	"github.com/sabir-go/sabir/internal/gomicro"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // Registry is go-micro's registry over Consul, for [github.com/sabir-go/sabir/bridge/micro.WithRegistry]. It must not change once the node has
@@ -38,9 +38,6 @@ type Registry struct {
 	// Interval is how often the health of all services is asked for beside the times at which the catalog changes. Default: 5 s.
 	Interval time.Duration
 }
-
-// NewToken makes a token for [Registry.Token].
-func NewToken(text string) secret.Secret { return secret.New([]byte(text)) }
 
 // Name implements micro.Registry.
 func (*Registry) Name() string { return "consul" }

@@ -17,7 +17,7 @@ import (
 	"github.com/sabir-go/sabir/internal/directory"
 	"github.com/sabir-go/sabir/internal/etcd"
 	"github.com/sabir-go/sabir/internal/gomicro"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // Registry is go-micro's registry over etcd, for [github.com/sabir-go/sabir/bridge/micro.WithRegistry]. It must not change once the node has
@@ -33,9 +33,6 @@ type Registry struct {
 	// TTL is how long a node that was killed stays entered: from 2 s, in whole seconds. Default: 90 s, as go-micro's.
 	TTL time.Duration
 }
-
-// NewPassword makes a password for [Registry.Password].
-func NewPassword(text string) secret.Secret { return secret.New([]byte(text)) }
 
 // prefix begins each key; behind it are the service and the node.
 const prefix = "/micro/registry/"

@@ -9,7 +9,7 @@ import (
 	natsgo "github.com/nats-io/nats.go"
 
 	"github.com/sabir-go/sabir/internal/gomicro"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // Broker is go-micro's broker over NATS, for [github.com/sabir-go/sabir/bridge/micro.WithBroker]. It must not change once the node has started.

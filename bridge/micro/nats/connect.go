@@ -13,7 +13,7 @@ import (
 
 	natsgo "github.com/nats-io/nats.go"
 
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/nats"
 )
@@ -23,9 +23,6 @@ type connection struct {
 	*natsgo.Conn
 	release func()
 }
-
-// NewPassword makes a password for [Broker.Password] and [Registry.Password].
-func NewPassword(text string) secret.Secret { return secret.New([]byte(text)) }
 
 func connect(ctx context.Context, address, user string, password secret.Secret, secure *tls.Config, node string, options ...natsgo.Option) (*connection, error) {
 	at, err := url.Parse(address)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/directory"
 	"github.com/sabir-go/sabir/internal/gomicro"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // Registry is go-micro's registry over NATS, for [github.com/sabir-go/sabir/bridge/micro.WithRegistry]: nobody keeps the services, each node

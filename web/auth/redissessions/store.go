@@ -17,9 +17,9 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/sabir-go/sabir/internal/redact"
 	"github.com/sabir-go/sabir/internal/redis"
 	"github.com/sabir-go/sabir/internal/replication"
-	"github.com/sabir-go/sabir/internal/secret"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/web/auth"
 )
@@ -43,7 +43,7 @@ type Config struct {
 }
 
 // Format prints the settings without the password of the URL.
-func (c Config) Format(f fmt.State, verb rune) { secret.Print(f, verb, c.shown()) }
+func (c Config) Format(f fmt.State, verb rune) { redact.Print(f, verb, c.shown()) }
 
 // MarshalJSON writes the settings without the password of the URL.
 func (c Config) MarshalJSON() ([]byte, error) {
@@ -54,7 +54,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 type shownConfig Config
 
 func (c Config) shown() shownConfig {
-	c.URL = secret.Redacted(c.URL)
+	c.URL = redact.URL(c.URL)
 	return shownConfig(c)
 }
 

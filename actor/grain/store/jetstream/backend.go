@@ -16,7 +16,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/joining"
 	"github.com/sabir-go/sabir/internal/natsstore"
-	"github.com/sabir-go/sabir/internal/secret"
+	"github.com/sabir-go/sabir/secret"
 )
 
 func init() { store.Register("nats", driver{}) }
