@@ -508,11 +508,11 @@ func Example_poolsAndJobs() {
 	defer system.Stop(ctx)
 
 	// doc: pools-jobs-sockets
-	site, err := pool.Start(system, sites.Spec(struct{}{}), pool.Size(8), pool.Pick(pool.LeastWaiting))
+	site, err := pool.Start(system, sites.Spec(struct{}{}), pool.Config{Size: 8, Pick: pool.LeastWaiting})
 	if err != nil {
 		log.Fatal(err)
 	}
-	var handler http.Handler = meta.Handler(system, site) // each request is a call of one of the eight
+	var handler http.Handler = meta.Handler(system, site, meta.WebConfig{}) // each request is a call of one of the eight
 	// end
 
 	// doc: pools-jobs-sockets-2
@@ -527,7 +527,7 @@ func Example_poolsAndJobs() {
 	}
 
 	// doc: pools-jobs-sockets-3
-	server, err := meta.ListenTCP(system, "127.0.0.1:0", echoes) // each connection is a process
+	server, err := meta.ListenTCP(system, "127.0.0.1:0", echoes, meta.NetConfig{}) // each connection is a process
 	// end
 	if err != nil {
 		log.Fatal(err)

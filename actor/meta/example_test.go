@@ -27,7 +27,7 @@ func ExampleListenTCP() {
 	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(context.Background())
 
-	server, err := meta.ListenTCP(system, ":0", mirrorBehavior)
+	server, err := meta.ListenTCP(system, ":0", mirrorBehavior, meta.NetConfig{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func ExampleHandler() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	site := httptest.NewServer(meta.Handler(system, pid))
+	site := httptest.NewServer(meta.Handler(system, pid, meta.WebConfig{}))
 	defer site.Close()
 	answer, err := http.Get(site.URL + "/page")
 	if err != nil {

@@ -63,9 +63,9 @@ func newTaps() taps {
 	return taps{began: make(chan actor.PID, 100), received: make(chan any, 100_000)}
 }
 
-func listen[S any](t testing.TB, from actor.Sender, b *actor.Behavior[S, *meta.Conn], options ...meta.NetOption) meta.Server {
+func listen[S any](t testing.TB, from actor.Sender, b *actor.Behavior[S, *meta.Conn], config meta.NetConfig) meta.Server {
 	t.Helper()
-	server, err := meta.ListenTCP(from, ":0", b, options...)
+	server, err := meta.ListenTCP(from, ":0", b, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func dial(t testing.TB, server meta.Server) *net.TCPConn {
 
 func TestEachConnectionIsAProcess(t *testing.T) {
 	s := newSystem(t)
-	server := listen(t, s, echoB)
+	server := listen(t, s, echoB, meta.NetConfig{})
 	for _, text := range []string{"one", "two"} {
 		c := dial(t, server)
 		io.WriteString(c, text)
@@ -98,7 +98,7 @@ func TestEachConnectionIsAProcess(t *testing.T) {
 func TestTheEndOfAConnectionComesAfterItsDataAndEndsTheProcess(t *testing.T) {
 	s := newSystem(t)
 	taps := newTaps()
-	server := listen(t, s, tappedB(taps))
+	server := listen(t, s, tappedB(taps), meta.NetConfig{})
 	o := newOwner(t, s)
 	c := dial(t, server)
 	pid := next(t, taps.began)
@@ -124,7 +124,7 @@ func TestTheEndOfAConnectionComesAfterItsDataAndEndsTheProcess(t *testing.T) {
 func TestTheConnectionEndsWithItsProcess(t *testing.T) {
 	s := newSystem(t)
 	taps := newTaps()
-	c := dial(t, listen(t, s, tappedB(taps)))
+	c := dial(t, listen(t, s, tappedB(taps), meta.NetConfig{}))
 	s.Kill(next(t, taps.began))
 	if _, err := c.Read(make([]byte, 1)); err == nil {
 		t.Error("it can still be read")
@@ -135,7 +135,7 @@ func TestReadingStopsWhileMessagesWait(t *testing.T) {
 	s := newSystem(t)
 	taps := newTaps()
 	taps.hold = make(chan struct{})
-	c := dial(t, listen(t, s, tappedB(taps), meta.Window(4), meta.ReadSize(1024)))
+	c := dial(t, listen(t, s, tappedB(taps), meta.NetConfig{Window: 4, ReadSize: 1024}))
 	pid := next(t, taps.began)
 	const total = 64 << 20 // more than the buffers of the operating system take
 	wrote := make(chan error, 1)
@@ -173,7 +173,7 @@ func TestAListenerEndsWithItsOwnerAndAllConnectionsWithIt(t *testing.T) {
 	o := newOwner(t, s)
 	var server meta.Server
 	o.do(func(p *actor.Process) (err error) {
-		server, err = meta.ListenTCP(p, ":0", tappedB(taps))
+		server, err = meta.ListenTCP(p, ":0", tappedB(taps), meta.NetConfig{})
 		return err
 	})
 	c := dial(t, server)
@@ -195,7 +195,7 @@ func TestAListenerEndsWithItsOwnerAndAllConnectionsWithIt(t *testing.T) {
 func TestAListenerHasNoMoreConnectionsThanItMay(t *testing.T) {
 	s := newSystem(t)
 	taps := newTaps()
-	server := listen(t, s, tappedB(taps), meta.Connections(1))
+	server := listen(t, s, tappedB(taps), meta.NetConfig{Connections: 1})
 	first := dial(t, server)
 	pid := next(t, taps.began)
 	second := dial(t, server) // the operating system takes it
@@ -212,7 +212,7 @@ func TestAListenerHasNoMoreConnectionsThanItMay(t *testing.T) {
 func TestAConnectionThatIsIdleEnds(t *testing.T) {
 	s := newSystem(t)
 	taps := newTaps()
-	dial(t, listen(t, s, tappedB(taps), meta.IdleTimeout(1e6)))
+	dial(t, listen(t, s, tappedB(taps), meta.NetConfig{IdleTimeout: 1e6}))
 	if e := nextOf[actor.Exit](t, taps.received); !errors.Is(e.Reason, meta.ErrConnectionClosed) {
 		t.Error(e.Reason)
 	}
@@ -220,7 +220,7 @@ func TestAConnectionThatIsIdleEnds(t *testing.T) {
 
 func TestAClientConnectionIsAProcess(t *testing.T) {
 	s := newSystem(t)
-	server := listen(t, s, echoB)
+	server := listen(t, s, echoB, meta.NetConfig{})
 	taps := newTaps()
 	o := newOwner(t, s)
 	b := actor.Define("greeter", func(g *tapped, _ *actor.Process, c *meta.Conn) error {
@@ -229,7 +229,7 @@ func TestAClientConnectionIsAProcess(t *testing.T) {
 		return err
 	}, actor.OnMessage((*tapped).Data), actor.OnMessage((*tapped).Exit))
 	o.do(func(p *actor.Process) error {
-		_, err := meta.DialTCP(t.Context(), p, server.Addr.String(), b)
+		_, err := meta.DialTCP(t.Context(), p, server.Addr.String(), b, meta.NetConfig{})
 		return err
 	})
 	if d := nextOf[meta.Data](t, taps.received); string(d.Bytes) != "hello" {
@@ -244,7 +244,7 @@ func TestTLS(t *testing.T) {
 	web.StartTLS()
 	defer web.Close()
 	s := newSystem(t)
-	server := listen(t, s, echoB, meta.TLS(&tls.Config{Certificates: web.TLS.Certificates}))
+	server := listen(t, s, echoB, meta.NetConfig{TLS: &tls.Config{Certificates: web.TLS.Certificates}})
 	roots := x509.NewCertPool()
 	roots.AddCert(web.Certificate())
 	c, err := tls.Dial("tcp", server.Addr.String(), &tls.Config{RootCAs: roots, ServerName: "example.com"})
@@ -262,30 +262,30 @@ func TestTLS(t *testing.T) {
 func TestListeningBeyondThisMachineIsRefused(t *testing.T) {
 	s := newSystem(t)
 	packetB := actor.Define("packets", func(*packets, *actor.Process, *meta.Socket) error { return nil }, actor.OnMessage((*packets).Packet))
-	if _, err := meta.ListenTCP(s, "0.0.0.0:0", echoB); err == nil || !strings.Contains(err.Error(), "meta.Exposed") {
+	if _, err := meta.ListenTCP(s, "0.0.0.0:0", echoB, meta.NetConfig{}); err == nil || !strings.Contains(err.Error(), "Exposed") {
 		t.Errorf("TCP: %v", err)
 	}
-	if _, _, err := meta.ListenUDP(s, "0.0.0.0:0", packetB, meta.TLS(&tls.Config{})); err == nil || !strings.Contains(err.Error(), "meta.Exposed") {
+	if _, _, err := meta.ListenUDP(s, "0.0.0.0:0", packetB, meta.NetConfig{TLS: &tls.Config{}}); err == nil || !strings.Contains(err.Error(), "Exposed") {
 		t.Errorf("UDP, which has no TLS: %v", err)
 	}
-	if _, err := meta.ListenTCP(s, "0.0.0.0:0", echoB, meta.Exposed()); err != nil {
+	if _, err := meta.ListenTCP(s, "0.0.0.0:0", echoB, meta.NetConfig{Exposed: true}); err != nil {
 		t.Errorf("exposed: %v", err)
 	}
-	if _, err := meta.ListenTCP(s, "0.0.0.0:0", echoB, meta.TLS(&tls.Config{})); err != nil {
+	if _, err := meta.ListenTCP(s, "0.0.0.0:0", echoB, meta.NetConfig{TLS: &tls.Config{}}); err != nil {
 		t.Errorf("with TLS: %v", err)
 	}
 }
 
 func TestWhatSocketsRefuse(t *testing.T) {
 	s := newSystem(t)
-	for name, option := range map[string]meta.NetOption{"no connections": meta.Connections(0), "no window": meta.Window(0), "empty reads": meta.ReadSize(0), "no time to write": meta.WriteTimeout(0), "negative idleness": meta.IdleTimeout(-1)} {
+	for name, config := range map[string]meta.NetConfig{"no connections": {Connections: -1}, "no window": {Window: -1}, "empty reads": {ReadSize: -1}, "no time to write": {WriteTimeout: -1}, "negative idleness": {IdleTimeout: -1}} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := meta.ListenTCP(s, ":0", echoB, option); err == nil {
+			if _, err := meta.ListenTCP(s, ":0", echoB, config); err == nil {
 				t.Error("no error")
 			}
 		})
 	}
-	if _, err := meta.ListenTCP(s, "nonsense", echoB); err == nil {
+	if _, err := meta.ListenTCP(s, "nonsense", echoB, meta.NetConfig{}); err == nil {
 		t.Error("an address without a port: no error")
 	}
 }
@@ -308,7 +308,7 @@ func TestAUDPSocketIsAProcess(t *testing.T) {
 	var pid actor.PID
 	var at string
 	o.do(func(p *actor.Process) error {
-		got, addr, err := meta.ListenUDP(p, ":0", b)
+		got, addr, err := meta.ListenUDP(p, ":0", b, meta.NetConfig{})
 		pid, at = got, addr.String()
 		return err
 	})

@@ -30,9 +30,9 @@ type Conn struct {
 	cancel   context.CancelFunc
 }
 
-func newConn(ctx context.Context, c net.Conn, o *netOptions) *Conn {
+func newConn(ctx context.Context, c net.Conn, config *NetConfig) *Conn {
 	ctx, cancel := context.WithCancel(ctx)
-	conn := &Conn{Conn: c, write: o.write, ctx: ctx, cancel: cancel}
+	conn := &Conn{Conn: c, write: config.WriteTimeout, ctx: ctx, cancel: cancel}
 	context.AfterFunc(ctx, func() { c.Close() })
 	return conn
 }
@@ -58,8 +58,8 @@ func (c *Conn) CloseWrite() error {
 }
 
 // read sends the received data to the process of the connection, and then its end. The process may still write, until it ends.
-func (c *Conn) read(s *actor.System, to actor.PID, o *netOptions) {
-	closed(s, to, c.readAll(s, to, o))
+func (c *Conn) read(s *actor.System, to actor.PID, config *NetConfig) {
+	closed(s, to, c.readAll(s, to, config))
 	<-c.ctx.Done()
 }
 
@@ -72,22 +72,22 @@ func closed(s *actor.System, to actor.PID, err error) {
 	_ = Deliver(context.Background(), s, to, math.MaxInt, actor.Exit{Reason: reason}) // unless the process has ended
 }
 
-func (c *Conn) readAll(s *actor.System, to actor.PID, o *netOptions) error {
-	buffer := make([]byte, o.readSize)
+func (c *Conn) readAll(s *actor.System, to actor.PID, config *NetConfig) error {
+	buffer := make([]byte, config.ReadSize)
 	for {
-		if o.idle > 0 {
-			if err := c.SetReadDeadline(time.Now().Add(o.idle)); err != nil {
+		if config.IdleTimeout > 0 {
+			if err := c.SetReadDeadline(time.Now().Add(config.IdleTimeout)); err != nil {
 				return err
 			}
 		}
 		n, err := c.Conn.Read(buffer)
 		if n > 0 {
-			if err := Deliver(c.ctx, s, to, o.window, Data{bytes.Clone(buffer[:n])}); err != nil {
+			if err := Deliver(c.ctx, s, to, config.Window, Data{bytes.Clone(buffer[:n])}); err != nil {
 				return err
 			}
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return fmt.Errorf("nothing came for %s", o.idle)
+			return fmt.Errorf("nothing came for %s", config.IdleTimeout)
 		}
 		if err != nil {
 			return err
@@ -119,12 +119,11 @@ type tracked struct {
 //
 // While Window messages wait for the process, nothing is read, and so the peer has to wait. An address that other machines can
 // reach is refused without TLS or Exposed.
-func ListenTCP[S any](from actor.Sender, address string, b *actor.Behavior[S, *Conn], options ...NetOption) (Server, error) {
-	o := netOptionsOf(options)
-	if err := o.check(); err != nil {
+func ListenTCP[S any](from actor.Sender, address string, b *actor.Behavior[S, *Conn], config NetConfig) (Server, error) {
+	if err := config.complete(); err != nil {
 		return Server{}, err
 	}
-	bound, err := o.listenAddr(context.Background(), "tcp", address)
+	bound, err := config.listenAddr(context.Background(), "tcp", address)
 	if err != nil {
 		return Server{}, err
 	}
@@ -135,7 +134,7 @@ func ListenTCP[S any](from actor.Sender, address string, b *actor.Behavior[S, *C
 	closing := closers{}
 	accept := func(ctx context.Context, m Meta) error {
 		context.AfterFunc(ctx, func() { l.Close() })
-		return acceptAll(ctx, m, l, b, &o)
+		return acceptAll(ctx, m, l, b, &config)
 	}
 	pid, err := Start(from, "tcp-listener", Device[tracked]{Run: accept, Handle: closing.track, down: closing.down})
 	if err != nil {
@@ -160,10 +159,10 @@ func (c closers) down(d actor.Down) {
 	delete(c, d.Ref)
 }
 
-func acceptAll[S any](ctx context.Context, m Meta, l net.Listener, b *actor.Behavior[S, *Conn], o *netOptions) error {
+func acceptAll[S any](ctx context.Context, m Meta, l net.Listener, b *actor.Behavior[S, *Conn], config *NetConfig) error {
 	var open sync.WaitGroup
 	defer open.Wait()
-	slots := make(chan struct{}, o.connections)
+	slots := make(chan struct{}, config.Connections)
 	failures := accept.NewFailures(m.log, l.Addr().String(), "peers of processes")
 	for {
 		select {
@@ -188,15 +187,15 @@ func acceptAll[S any](ctx context.Context, m Meta, l net.Listener, b *actor.Beha
 		failures.Accepted()
 		open.Go(func() {
 			defer func() { <-slots }()
-			serve(ctx, m, c, b, o)
+			serve(ctx, m, c, b, config)
 		})
 	}
 }
 
 // serve is one connection of a listener.
-func serve[S any](ctx context.Context, m Meta, c net.Conn, b *actor.Behavior[S, *Conn], o *netOptions) {
-	if o.tls != nil {
-		secured := tls.Server(c, o.tls)
+func serve[S any](ctx context.Context, m Meta, c net.Conn, b *actor.Behavior[S, *Conn], config *NetConfig) {
+	if config.TLS != nil {
+		secured := tls.Server(c, config.TLS)
 		bound, cancel := context.WithTimeout(ctx, handshakeTimeout)
 		err := secured.HandshakeContext(bound)
 		cancel()
@@ -206,7 +205,7 @@ func serve[S any](ctx context.Context, m Meta, c net.Conn, b *actor.Behavior[S, 
 		}
 		c = secured
 	}
-	conn := newConn(ctx, c, o)
+	conn := newConn(ctx, c, config)
 	defer conn.cancel()
 	pid, err := actor.Spawn(m.System, b, conn)
 	if err != nil {
@@ -215,40 +214,39 @@ func serve[S any](ctx context.Context, m Meta, c net.Conn, b *actor.Behavior[S, 
 	if actor.Send(m.System, m.PID, tracked{pid.PID(), conn.cancel}) != nil {
 		conn.cancel() // the listener has ended
 	}
-	conn.read(m.System, pid.PID(), o)
+	conn.read(m.System, pid.PID(), config)
 }
 
 // DialTCP connects with an address and starts a process of the behaviour for the connection, as ListenTCP does. It ends with
 // the process that called DialTCP. It waits for the connection until ctx ends, 30 seconds at most.
-func DialTCP[S any](ctx context.Context, from actor.Sender, address string, b *actor.Behavior[S, *Conn], options ...NetOption) (actor.PID, error) {
-	o := netOptionsOf(options)
-	if err := o.check(); err != nil {
+func DialTCP[S any](ctx context.Context, from actor.Sender, address string, b *actor.Behavior[S, *Conn], config NetConfig) (actor.PID, error) {
+	if err := config.complete(); err != nil {
 		return actor.PID{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	c, err := o.dial(ctx, address)
+	c, err := config.dial(ctx, address)
 	if err != nil {
 		return actor.PID{}, fmt.Errorf("meta: %w", err)
 	}
-	conn := newConn(context.Background(), c, &o)
-	pid, err := handled(from, "tcp-client", b, conn, conn.cancel, &o, func(s *actor.System, pid actor.PID) { conn.read(s, pid, &o) })
+	conn := newConn(context.Background(), c, &config)
+	pid, err := handled(from, "tcp-client", b, conn, conn.cancel, &config, func(s *actor.System, pid actor.PID) { conn.read(s, pid, &config) })
 	if err != nil {
 		conn.cancel()
 	}
 	return pid, err
 }
 
-func (o *netOptions) dial(ctx context.Context, address string) (net.Conn, error) {
-	if o.tls != nil {
-		return (&tls.Dialer{Config: o.tls}).DialContext(ctx, "tcp", address)
+func (c *NetConfig) dial(ctx context.Context, address string) (net.Conn, error) {
+	if c.TLS != nil {
+		return (&tls.Dialer{Config: c.TLS}).DialContext(ctx, "tcp", address)
 	}
 	return (&net.Dialer{}).DialContext(ctx, "tcp", address)
 }
 
 // handled starts the process that handles one socket, and the meta process that reads it. The socket, the two and their owner
 // end together.
-func handled[S, C any](from actor.Sender, name string, b *actor.Behavior[S, C], socket C, end context.CancelFunc, o *netOptions, read func(*actor.System, actor.PID)) (actor.PID, error) {
+func handled[S, C any](from actor.Sender, name string, b *actor.Behavior[S, C], socket C, end context.CancelFunc, config *NetConfig, read func(*actor.System, actor.PID)) (actor.PID, error) {
 	pid, err := actor.Spawn(from, b, socket)
 	if err != nil {
 		return pid.PID(), err

@@ -46,12 +46,11 @@ func (s *Socket) Close() { s.cancel() }
 //
 // While Window messages wait for the process nothing is read, and the operating system drops packets. An address that other
 // machines can reach is refused without Exposed.
-func ListenUDP[S any](from actor.Sender, address string, b *actor.Behavior[S, *Socket], options ...NetOption) (actor.PID, netip.AddrPort, error) {
-	o := netOptionsOf(options)
-	if err := o.check(); err != nil {
+func ListenUDP[S any](from actor.Sender, address string, b *actor.Behavior[S, *Socket], config NetConfig) (actor.PID, netip.AddrPort, error) {
+	if err := config.complete(); err != nil {
 		return actor.PID{}, netip.AddrPort{}, err
 	}
-	bound, err := o.listenAddr(context.Background(), "udp", address)
+	bound, err := config.listenAddr(context.Background(), "udp", address)
 	if err != nil {
 		return actor.PID{}, netip.AddrPort{}, err
 	}
@@ -59,10 +58,10 @@ func ListenUDP[S any](from actor.Sender, address string, b *actor.Behavior[S, *S
 	if err != nil {
 		return actor.PID{}, netip.AddrPort{}, fmt.Errorf("meta: %w", err)
 	}
-	s := &Socket{conn: c, write: o.write}
+	s := &Socket{conn: c, write: config.WriteTimeout}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	context.AfterFunc(s.ctx, func() { c.Close() })
-	pid, err := handled(from, "udp-socket", b, s, s.cancel, &o, func(sys *actor.System, pid actor.PID) { s.read(sys, pid, &o) })
+	pid, err := handled(from, "udp-socket", b, s, s.cancel, &config, func(sys *actor.System, pid actor.PID) { s.read(sys, pid, &config) })
 	if err != nil {
 		s.cancel()
 		return pid, netip.AddrPort{}, err
@@ -70,14 +69,14 @@ func ListenUDP[S any](from actor.Sender, address string, b *actor.Behavior[S, *S
 	return pid, s.Addr(), nil
 }
 
-func (s *Socket) read(sys *actor.System, to actor.PID, o *netOptions) {
+func (s *Socket) read(sys *actor.System, to actor.PID, config *NetConfig) {
 	defer s.cancel()
 	buffer := make([]byte, maxPacket)
 	for {
 		n, from, err := s.conn.ReadFromUDPAddrPort(buffer)
 		if err == nil {
 			from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
-			err = Deliver(s.ctx, sys, to, o.window, Packet{from, bytes.Clone(buffer[:n])})
+			err = Deliver(s.ctx, sys, to, config.Window, Packet{from, bytes.Clone(buffer[:n])})
 		}
 		if err != nil {
 			closed(sys, to, err)

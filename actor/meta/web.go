@@ -1,6 +1,7 @@
 package meta
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,20 +30,19 @@ type Response struct {
 	Body   []byte
 }
 
-// WebOption is an option of Handler.
-type WebOption func(*webHandler)
+// WebConfig holds the settings of Handler. The zero WebConfig is fit for use.
+type WebConfig struct {
+	// MaxBody bounds the body of a request, in bytes: a longer one is answered with 413. Default: 1 MiB.
+	MaxBody int64
+	// Requests bounds how many requests wait for an answer at once: one more is answered with 503. Default: 1000.
+	Requests int
+}
 
-// The defaults of Handler.
+// The defaults of WebConfig.
 const (
 	defaultMaxBody  = 1 << 20
 	defaultRequests = 1000
 )
-
-// MaxBody bounds the body of a request, in bytes: a longer one is answered with 413. Default: 1 MiB.
-func MaxBody(bytes int64) WebOption { return func(h *webHandler) { h.maxBody = bytes } }
-
-// Requests bounds how many requests wait for an answer at once: one more is answered with 503. Default: 1000.
-func Requests(n int) WebOption { return func(h *webHandler) { h.slots = make(chan struct{}, n) } }
 
 // Handler makes each web request a call to a process, or to a pool of them, with a Request, which it answers with a Response:
 //
@@ -51,11 +51,8 @@ func Requests(n int) WebOption { return func(h *webHandler) { h.slots = make(cha
 // The call has the request's context: p.Context ends when the client has gone. It waits as long as that, or for
 // actor.CallTimeout where it has no deadline. An error is answered with the HTTP status of its code, see sabir.Code, and its
 // name and message in JSON; for one that is not a *sabir.Error only "internal error" is sent.
-func Handler[A actor.Address](s *actor.System, to A, options ...WebOption) http.Handler {
-	h := &webHandler{maxBody: defaultMaxBody, slots: make(chan struct{}, defaultRequests)}
-	for _, option := range options {
-		option(h)
-	}
+func Handler[A actor.Address](s *actor.System, to A, config WebConfig) http.Handler {
+	h := &webHandler{maxBody: cmp.Or(config.MaxBody, defaultMaxBody), slots: make(chan struct{}, cmp.Or(config.Requests, defaultRequests))}
 	h.call = func(ctx context.Context, r Request) (Response, error) { return actor.Call[Response](ctx, s, to, r) }
 	return h
 }

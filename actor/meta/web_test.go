@@ -41,7 +41,7 @@ var siteB = actor.Define("site", (*site).Init, actor.OnCall((*site).Get))
 
 func TestAWebRequestIsACall(t *testing.T) {
 	s := newSystem(t)
-	sites, err := pool.Start(s, siteB.Spec(siteArgs{}), pool.Size(2))
+	sites, err := pool.Start(s, siteB.Spec(siteArgs{}), pool.Config{Size: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestAWebRequestIsACall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := httptest.NewRecorder()
-			meta.Handler(s, c.to, meta.MaxBody(100)).ServeHTTP(w, httptest.NewRequest(c.method, c.path, strings.NewReader(c.body)))
+			meta.Handler(s, c.to, meta.WebConfig{MaxBody: 100}).ServeHTTP(w, httptest.NewRequest(c.method, c.path, strings.NewReader(c.body)))
 			body, _ := io.ReadAll(w.Body)
 			if w.Code != c.status || !strings.Contains(string(body), c.want) || strings.Contains(string(body), "1234") {
 				t.Errorf("%d %s", w.Code, body)
@@ -82,7 +82,7 @@ func TestTheCallEndsWithTheRequestAndTooManyAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := meta.Handler(s, pid, meta.Requests(1))
+	h := meta.Handler(s, pid, meta.WebConfig{Requests: 1})
 	ctx, leave := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

@@ -1,17 +1,18 @@
 // Package pool puts several worker processes behind one address:
 //
-//	resizers, err := pool.Start(system, resizer.Spec(struct{}{}), pool.Size(8), pool.Pick(pool.LeastWaiting))
+//	resizers, err := pool.Start(system, resizer.Spec(struct{}{}), pool.Config{Size: 8, Pick: pool.LeastWaiting})
 //	small, err := actor.Call[Image](ctx, system, resizers, Resize{large, 100})
 //
 // What is sent to the pool, messages and calls of any type, goes on unopened to one of the workers, with its sender; the answer
 // of a call goes straight from the worker to the caller.
 //
 // A worker that ends, for whatever reason, is started anew. What was in its mailbox is lost, and a caller that waits for its
-// answer is notified. Where workers end too often, see [Restarts], the pool ends with the reason of the last. Workers end with
+// answer is notified. Where workers end too often, see [Config], the pool ends with the reason of the last. Workers end with
 // the pool.
 package pool
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -19,38 +20,24 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// Option is an option of a pool.
-type Option func(*config)
-
-type config struct {
-	worker   actor.Spec
-	size     int
-	pick     Picking
-	key      func(message any) string
-	restarts int
-	within   time.Duration
-	options  []actor.SpawnOption
+// Config holds the settings of a pool. The zero Config is fit for use.
+type Config struct {
+	// Size is the number of workers, 1 to 10,000. Default: GOMAXPROCS.
+	Size int
+	// Pick determines which worker gets a message. Default: RoundRobin.
+	Pick Picking
+	// Key makes all messages for which it returns the same go to the same worker, so that they are handled in order. It is that for
+	// as long as the size stays the same; a change of size moves as few keys as possible (Lamping and Veach, "A Fast, Minimal
+	// Memory, Consistent Hash Algorithm"). It gets what was sent, and must be quick.
+	Key func(message any) string
+	// Restarts bounds the ends of workers that the pool permits within the time Within. Default: 3 for each worker.
+	Restarts int
+	// Within is the time of Restarts. Default: 5 s.
+	Within time.Duration
 }
 
 // maxSize bounds how many workers a pool has.
 const maxSize = 10_000
-
-// Size sets the number of workers, 1 to 10,000. Default: GOMAXPROCS.
-func Size(n int) Option { return func(c *config) { c.size = n } }
-
-// Pick sets which worker gets a message. Default: RoundRobin.
-func Pick(by Picking) Option { return func(c *config) { c.pick = by } }
-
-// Key makes all messages for which key returns the same go to the same worker, so that they are handled in order. It is that for
-// as long as the size stays the same; a change of size moves as few keys as possible (Lamping and Veach, "A Fast, Minimal
-// Memory, Consistent Hash Algorithm"). key gets what was sent, and must be quick.
-func Key(key func(message any) string) Option { return func(c *config) { c.key = key } }
-
-// Restarts bounds the ends of workers that the pool permits within a time.
-// Default: 3 for each worker within 5 s.
-func Restarts(n int, within time.Duration) Option {
-	return func(c *config) { c.restarts, c.within = n, within }
-}
 
 // The restarts that a pool permits by default.
 const (
@@ -58,9 +45,10 @@ const (
 	defaultWithin   = 5 * time.Second
 )
 
-// With gives the pool's own process options, such as actor.Named.
-func With(options ...actor.SpawnOption) Option {
-	return func(c *config) { c.options = append(c.options, options...) }
+// work is what the process of a pool begins with.
+type work struct {
+	worker actor.Spec
+	Config
 }
 
 // Picking selects the worker for a message.
@@ -80,28 +68,26 @@ func (p Picking) String() string {
 	return [...]string{"round robin", "random", "least waiting"}[p]
 }
 
-// Start starts a pool and its workers, and returns the pool's address.
-func Start(from actor.Sender, worker actor.Spec, options ...Option) (actor.PID, error) {
-	return Spec(worker, options...).Start(from)
+// Start starts a pool and its workers, and returns the pool's address. The options are those of the pool's own process, such as
+// actor.Named.
+func Start(from actor.Sender, worker actor.Spec, config Config, options ...actor.SpawnOption) (actor.PID, error) {
+	return Spec(worker, config, options...).Start(from)
 }
 
 // Spec is a pool to be started by another process, such as a supervisor.
-func Spec(worker actor.Spec, options ...Option) actor.Spec {
-	c := config{worker: worker, size: defaultSize(), within: defaultWithin}
-	for _, option := range options {
-		option(&c)
-	}
-	return behavior.Spec(c, c.options...)
+func Spec(worker actor.Spec, config Config, options ...actor.SpawnOption) actor.Spec {
+	config.Size, config.Within = cmp.Or(config.Size, defaultSize()), cmp.Or(config.Within, defaultWithin)
+	return behavior.Spec(work{worker, config}, options...)
 }
 
-func (c *config) check() error {
+func (c *Config) check() error {
 	switch {
-	case c.size < 1 || c.size > maxSize:
-		return fmt.Errorf("pool: Size(%d): a pool has 1 to %d workers", c.size, maxSize)
-	case c.pick > LeastWaiting:
-		return fmt.Errorf("pool: Pick(%d): there is no such way", c.pick)
-	case c.restarts < 0 || c.within <= 0:
-		return fmt.Errorf("pool: Restarts(%d, %s): both are to be positive", c.restarts, c.within)
+	case c.Size < 1 || c.Size > maxSize:
+		return fmt.Errorf("pool: the Size is %d: a pool has 1 to %d workers", c.Size, maxSize)
+	case c.Pick > LeastWaiting:
+		return fmt.Errorf("pool: Pick is %d: there is no such way", c.Pick)
+	case c.Restarts < 0 || c.Within < 0:
+		return fmt.Errorf("pool: there are %d Restarts within %s: neither may be negative", c.Restarts, c.Within)
 	}
 	return nil
 }

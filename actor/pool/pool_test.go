@@ -69,10 +69,10 @@ func (w *worker) Hold(_ *actor.Process, h hold) error {
 
 var workerB = actor.Define("worker", (*worker).Init, actor.OnMessage((*worker).Note), actor.OnMessage((*worker).Crash), actor.OnMessage((*worker).Hold), actor.OnCall((*worker).Who))
 
-func start(t testing.TB, s *actor.System, options ...pool.Option) (actor.PID, chan got) {
+func start(t testing.TB, s *actor.System, config pool.Config) (actor.PID, chan got) {
 	t.Helper()
 	notes := make(chan got, 1000)
-	pid, err := pool.Start(s, workerB.Spec(notes), options...)
+	pid, err := pool.Start(s, workerB.Spec(notes), config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func next[T any](t testing.TB, from chan T) T {
 
 func TestRoundRobinGivesEachWorkerItsTurn(t *testing.T) {
 	s := newSystem(t)
-	p, _ := start(t, s, pool.Size(4))
+	p, _ := start(t, s, pool.Config{Size: 4})
 	counts := map[actor.PID]int{}
 	for range 40 {
 		counts[call(t, s, p, who{})]++
@@ -127,7 +127,7 @@ func TestRoundRobinGivesEachWorkerItsTurn(t *testing.T) {
 
 func TestRandomReachesAllWorkers(t *testing.T) {
 	s := newSystem(t)
-	p, _ := start(t, s, pool.Size(3), pool.Pick(pool.Random))
+	p, _ := start(t, s, pool.Config{Size: 3, Pick: pool.Random})
 	seen := map[actor.PID]bool{}
 	for range 1000 {
 		seen[call(t, s, p, who{})] = true
@@ -139,7 +139,7 @@ func TestRandomReachesAllWorkers(t *testing.T) {
 
 func TestLeastWaitingPassesBusyWorkersBy(t *testing.T) {
 	s := newSystem(t)
-	p, notes := start(t, s, pool.Size(2), pool.Pick(pool.LeastWaiting))
+	p, notes := start(t, s, pool.Config{Size: 2, Pick: pool.LeastWaiting})
 	busy := info(t, s, p).Workers[0]
 	until, held := make(chan struct{}), make(chan struct{})
 	actor.Send(s, busy, hold{held, until})
@@ -156,7 +156,7 @@ func TestLeastWaitingPassesBusyWorkersBy(t *testing.T) {
 
 func TestMessagesOfOneKeyGoToOneWorkerInOrder(t *testing.T) {
 	s := newSystem(t)
-	p, notes := start(t, s, pool.Size(4), pool.Key(func(m any) string { return m.(note).Key }))
+	p, notes := start(t, s, pool.Config{Size: 4, Key: func(m any) string { return m.(note).Key }})
 	for i := range 50 {
 		for k := range 10 {
 			actor.Send(s, p, note{fmt.Sprint(k), i})
@@ -192,7 +192,7 @@ var tellerB = actor.Define[teller, struct{}]("teller", nil, actor.OnCall((*telle
 
 func TestWorkersSeeTheOriginalSender(t *testing.T) {
 	s := newSystem(t)
-	p, notes := start(t, s)
+	p, notes := start(t, s, pool.Config{})
 	pid, err := actor.Spawn(s, tellerB, struct{}{})
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func TestWorkersSeeTheOriginalSender(t *testing.T) {
 
 func TestACallThatNoWorkerHandlesFails(t *testing.T) {
 	s := newSystem(t)
-	p, _ := start(t, s)
+	p, _ := start(t, s, pool.Config{})
 	if _, err := actor.Call[int](t.Context(), s, p, "what"); !errors.Is(err, actor.ErrNotHandled) {
 		t.Error(err)
 	}
@@ -215,7 +215,7 @@ func TestACallThatNoWorkerHandlesFails(t *testing.T) {
 
 func TestWorkersAreStartedAnew(t *testing.T) {
 	s := newSystem(t)
-	p, notes := start(t, s, pool.Size(2))
+	p, notes := start(t, s, pool.Config{Size: 2})
 	before := info(t, s, p).Workers
 	actor.Send(s, p, crash{})
 	for {
@@ -235,7 +235,7 @@ func TestWorkersAreStartedAnew(t *testing.T) {
 
 func TestAPoolWhoseWorkersEndTooOftenEnds(t *testing.T) {
 	s := newSystem(t)
-	p, _ := start(t, s, pool.Size(1), pool.Restarts(2, time.Hour))
+	p, _ := start(t, s, pool.Config{Size: 1, Restarts: 2, Within: time.Hour})
 	downs := make(chan actor.Down, 1)
 	if _, err := actor.Spawn(s, watcherB, watch{p, downs}); err != nil {
 		t.Fatal(err)
@@ -266,7 +266,7 @@ var watcherB = actor.Define("watcher", (*watcher).Init, actor.OnMessage((*watche
 
 func TestWorkersEndWithTheirPool(t *testing.T) {
 	s := newSystem(t)
-	p, _ := start(t, s, pool.Size(3))
+	p, _ := start(t, s, pool.Config{Size: 3})
 	var wg sync.WaitGroup
 	for _, w := range info(t, s, p).Workers {
 		downs := make(chan actor.Down, 1)
@@ -281,7 +281,7 @@ func TestWorkersEndWithTheirPool(t *testing.T) {
 
 func TestAPoolGrowsAndShrinks(t *testing.T) {
 	s := newSystem(t)
-	p, notes := start(t, s, pool.Size(1))
+	p, notes := start(t, s, pool.Config{Size: 1})
 	if err := pool.Resize(t.Context(), s, p, 5); err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +324,7 @@ func TestAPoolThatCannotGrowStaysAsItIs(t *testing.T) {
 	s := newSystem(t)
 	var left atomic.Int32
 	left.Store(3)
-	p, err := pool.Start(s, scarceB.Spec(&left), pool.Size(2))
+	p, err := pool.Start(s, scarceB.Spec(&left), pool.Config{Size: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,14 +338,14 @@ func TestAPoolThatCannotGrowStaysAsItIs(t *testing.T) {
 
 func TestWhatAPoolRefuses(t *testing.T) {
 	s := newSystem(t)
-	for name, options := range map[string][]pool.Option{
-		"no workers":          {pool.Size(0)},
-		"too many workers":    {pool.Size(10_000 + 1)},
-		"an unknown pick":     {pool.Pick(9)},
-		"restarts in no time": {pool.Restarts(1, 0)},
+	for name, config := range map[string]pool.Config{
+		"no workers":          {Size: -1},
+		"too many workers":    {Size: 10_000 + 1},
+		"an unknown pick":     {Pick: 9},
+		"restarts in no time": {Restarts: 1, Within: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := pool.Start(s, workerB.Spec(nil), options...); err == nil {
+			if _, err := pool.Start(s, workerB.Spec(nil), config); err == nil {
 				t.Error("no error")
 			}
 		})
@@ -354,7 +354,7 @@ func TestWhatAPoolRefuses(t *testing.T) {
 
 func BenchmarkCallThroughAPool(b *testing.B) {
 	s := newSystem(b)
-	p, _ := start(b, s)
+	p, _ := start(b, s, pool.Config{})
 	direct, _ := actor.Spawn(s, workerB, nil)
 	for name, to := range map[string]actor.PID{"pool": p, "direct": direct.PID()} {
 		b.Run(name, func(b *testing.B) {

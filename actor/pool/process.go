@@ -14,7 +14,7 @@ import (
 
 // pool is the state of a pool's process.
 type pool struct {
-	config
+	work
 	workers  []actor.PID
 	retiring []actor.PID
 	next     int
@@ -31,12 +31,12 @@ var behavior = actor.Define("pool", (*pool).Init,
 
 func defaultSize() int { return runtime.GOMAXPROCS(0) }
 
-func (l *pool) Init(p *actor.Process, c config) error {
-	if err := c.check(); err != nil {
+func (l *pool) Init(p *actor.Process, w work) error {
+	if err := w.check(); err != nil {
 		return err
 	}
-	l.config, l.seed = c, maphash.MakeSeed()
-	return l.grow(p, c.size)
+	l.work, l.seed = w, maphash.MakeSeed()
+	return l.grow(p, w.Size)
 }
 
 // grow starts workers until there are size.
@@ -67,11 +67,11 @@ func (l *pool) passCall(p *actor.Process, in any) (any, error) {
 func (l *pool) choose(p *actor.Process, message any) actor.PID {
 	n := len(l.workers)
 	switch {
-	case l.key != nil:
-		return l.workers[jump(maphash.String(l.seed, l.key(message)), n)]
-	case l.pick == Random:
+	case l.Key != nil:
+		return l.workers[jump(maphash.String(l.seed, l.Key(message)), n)]
+	case l.Pick == Random:
 		return l.workers[rand.IntN(n)]
-	case l.pick == LeastWaiting:
+	case l.Pick == LeastWaiting:
 		return l.leastWaiting(p.System())
 	}
 	l.next = (l.next + 1) % n
@@ -118,7 +118,7 @@ func (l *pool) Exit(p *actor.Process, e actor.Exit) error {
 	}
 	for reason := e.Reason; ; {
 		if !l.bears(p.Now()) {
-			p.Log().Error("the pool ends: its workers end too often", "restarts", len(l.ended)-1, "within", l.within, "reason", reason)
+			p.Log().Error("the pool ends: its workers end too often", "restarts", len(l.ended)-1, "within", l.Within, "reason", reason)
 			return reason
 		}
 		pid, err := l.worker.Start(p, actor.Linked())
@@ -136,11 +136,11 @@ func (l *pool) Exit(p *actor.Process, e actor.Exit) error {
 // bears counts the end of a worker, and reports whether the pool goes on.
 func (l *pool) bears(now time.Time) bool {
 	l.count++
-	l.ended = slices.DeleteFunc(l.ended, func(t time.Time) bool { return now.Sub(t) > l.within })
+	l.ended = slices.DeleteFunc(l.ended, func(t time.Time) bool { return now.Sub(t) > l.Within })
 	l.ended = append(l.ended, now)
-	limit := l.restarts
+	limit := l.Restarts
 	if limit == 0 {
-		limit = defaultRestarts * l.size
+		limit = defaultRestarts * l.Size
 	}
 	return len(l.ended) <= limit
 }
@@ -161,7 +161,7 @@ func (l *pool) Retire(p *actor.Process, r retire) error {
 }
 
 func (l *pool) Resize(p *actor.Process, r resize) (Info, error) {
-	c := config{size: r.Size, within: 1}
+	c := Config{Size: r.Size}
 	if err := c.check(); err != nil {
 		return Info{}, err
 	}
@@ -172,7 +172,7 @@ func (l *pool) Resize(p *actor.Process, r resize) (Info, error) {
 	if err := l.shrink(p, r.Size); err != nil {
 		return Info{}, err
 	}
-	l.size = r.Size
+	l.Size = r.Size
 	return l.info(), nil
 }
 
