@@ -566,7 +566,7 @@ func TestAGrainCountsItsVisits(t *testing.T) {
 	ctx, store := t.Context(), memory.New()
 	defer store.Close()
 	system := actor.NewSystem(actor.Config{})
-	grains := grain.New(system, grain.Serve(visitors), grain.Store(store))
+	grains := grain.New(system, grain.Config{Store: store}, visitors)
 	node := sabir.NewNode(system.Option(), grains.Option(), sabir.Join("mem://docs-grains"))
 	if err := node.Start(ctx); err != nil {
 		t.Fatal(err)

@@ -65,7 +65,7 @@ func TestAPostWithAKeyMakesOneOrderOnWhateverNodeItIsRepeated(t *testing.T) {
 		system := actor.NewSystem(actor.Config{})
 		orders := sabir.NewService("orders")
 		// doc: repeat-handle
-		grains := grain.New(system, grain.Serve(orderKind), grain.Store(st)) // the store that all nodes share
+		grains := grain.New(system, grain.Config{Store: st}, orderKind) // the store that all nodes share
 		placeOrder.Handle(orders, func(ctx context.Context, in PlaceOrder) (PlacedOrder, error) {
 			return grain.Call[PlacedOrder](ctx, system, orderKind.Key(in.Key), in) // with callers who are known: Key(subject + " " + in.Key)
 		})

@@ -18,7 +18,7 @@ import (
 func TestCallsThatComeAtOnceWaitForOneActivation(t *testing.T) {
 	st := watch()
 	st.hold = make(chan struct{})
-	system, _ := start(t, grain.Store(st))
+	system, _ := start(t, grain.Config{Store: st})
 	const callers = 100
 	var all sync.WaitGroup
 	var sum atomic.Int64
@@ -42,7 +42,7 @@ func TestALoadThatFailsIsTheErrorOfAllWhoWaitAndLeavesNothing(t *testing.T) {
 	st := watch()
 	st.hold = make(chan struct{})
 	st.set(store.ErrStoreUnreachable)
-	system, g := start(t, grain.Store(st))
+	system, g := start(t, grain.Config{Store: st})
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
@@ -61,7 +61,7 @@ func TestALoadThatFailsIsTheErrorOfAllWhoWaitAndLeavesNothing(t *testing.T) {
 
 func TestIdleGrainsRestAndUsedOnesDoNot(t *testing.T) {
 	c := newClock()
-	system, g := startOn(t, actortest.NewSystem(actor.Config{}, c), grain.IdleAfter(time.Minute))
+	system, g := startOn(t, actortest.NewSystem(actor.Config{}, c), grain.Config{IdleAfter: time.Minute})
 	for i := range 100 {
 		call[int](t, system, counters.Key(fmt.Sprint(i)), nap{1})
 	}
@@ -89,7 +89,7 @@ func (c *clock) waits(d time.Duration) bool {
 }
 
 func TestNothingIsLostBetweenRestAndTheNextActivation(t *testing.T) {
-	system, g := start(t)
+	system, g := start(t, grain.Config{})
 	const senders, each = 8, 500
 	var all sync.WaitGroup
 	for range senders {
@@ -113,7 +113,7 @@ func TestNothingIsLostBetweenRestAndTheNextActivation(t *testing.T) {
 }
 
 func TestMessagesOfOneProcessKeepTheirOrderAcrossActivations(t *testing.T) {
-	system, _ := start(t, grain.Serve(recorders))
+	system, _ := start(t, grain.Config{}, recorders)
 	to := recorders.Key("x")
 	const n = 2000
 	for i := range n {
@@ -144,7 +144,7 @@ func (r *recorder) Count(*actor.Process, count) (int, error)   { return r.Value.
 var recorders = grain.Define("recorder", grain.OnMessage((*recorder).Note), grain.OnCall((*recorder).Rest), grain.OnCall((*recorder).Count))
 
 func TestThereIsABoundOfActivations(t *testing.T) {
-	system, g := start(t, grain.MaxActive(3))
+	system, g := start(t, grain.Config{MaxActive: 3})
 	for i := range 3 {
 		call[int](t, system, counters.Key(fmt.Sprint(i)), count{})
 	}
@@ -159,7 +159,7 @@ func TestThereIsABoundOfActivations(t *testing.T) {
 func TestThereIsABoundOfWhatWaitsForAGrain(t *testing.T) {
 	st := watch()
 	st.hold = make(chan struct{})
-	system, _ := start(t, grain.Store(st), grain.Mailbox(5))
+	system, _ := start(t, grain.Config{Store: st, Mailbox: 5})
 	for range 5 {
 		if err := grain.Send(system, ada, bump{1}); err != nil {
 			t.Fatal(err)
@@ -174,7 +174,7 @@ func TestThereIsABoundOfWhatWaitsForAGrain(t *testing.T) {
 }
 
 func TestWhatAGrainHasNoHandlerForIsRefused(t *testing.T) {
-	system, g := start(t)
+	system, g := start(t, grain.Config{})
 	call[int](t, system, ada, rest{})
 	until(t, "the grain rests", func() bool { return g.Stats().Active == 0 })
 	for range 2 { // at rest and active
@@ -188,7 +188,7 @@ func TestWhatAGrainHasNoHandlerForIsRefused(t *testing.T) {
 }
 
 func TestAKindThatNoNodeServesHasNoOwner(t *testing.T) {
-	system, _ := start(t)
+	system, _ := start(t, grain.Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	_, err := grain.Call[string](ctx, system, plains.Key("x"), who{})
@@ -197,7 +197,7 @@ func TestAKindThatNoNodeServesHasNoOwner(t *testing.T) {
 }
 
 func TestAKilledActivationIsReplaced(t *testing.T) {
-	system, _ := start(t, grain.Serve(selves))
+	system, _ := start(t, grain.Config{}, selves)
 	of := selves.Key("x")
 	pid := call[actor.PID](t, system, of, who{})
 	if err := actor.Kill(system, pid); err != nil {
@@ -211,7 +211,7 @@ func TestAKilledActivationIsReplaced(t *testing.T) {
 }
 
 func TestAnActivationThatStopsItsProcessIsReplacedAtOnce(t *testing.T) {
-	system, _ := start(t, grain.Serve(selves))
+	system, _ := start(t, grain.Config{}, selves)
 	of := selves.Key("x")
 	pid := call[actor.PID](t, system, of, who{})
 	call[bool](t, system, of, quit{})
@@ -233,7 +233,7 @@ func (*self) Who(p *actor.Process, _ who) (actor.PID, error) { return p.PID(), n
 var selves = grain.Define("self", grain.OnCall((*self).Who), grain.OnCall((*self).Quit))
 
 func TestTheHandlerSeesWhoSends(t *testing.T) {
-	system, _ := start(t)
+	system, _ := start(t, grain.Config{})
 	pid, err := actor.Spawn(system, askers, ada)
 	if err != nil {
 		t.Fatal(err)
@@ -257,7 +257,7 @@ func TestTheEndOfTheSystemIsTheEndOfItsGrains(t *testing.T) {
 	hooks.activate = func(*hooked, *actor.Process) error { return nil }
 	hooks.deactivate = func(h *hooked, p *actor.Process) { saved <- h.Save(p) }
 	system := actor.NewSystem(actor.Config{})
-	g := grain.New(system, grain.Serve(hookeds), grain.Store(watch()))
+	g := grain.New(system, grain.Config{Store: watch()}, hookeds)
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestTheEndOfTheSystemIsTheEndOfItsGrains(t *testing.T) {
 func TestCallsThatNobodyWaitsForDoNotHoldUpStop(t *testing.T) {
 	st := watch()
 	st.hold = make(chan struct{})
-	system, g := start(t, grain.Store(st))
+	system, g := start(t, grain.Config{Store: st})
 	var all sync.WaitGroup
 	all.Go(func() { call[int](t, system, ada, nap{1}) })
 	until(t, "the state is asked for", func() bool { return st.loaded("ada") == 1 })
@@ -303,7 +303,7 @@ func TestStopEndsTheActivationsInPeace(t *testing.T) {
 	saved := make(chan error, 100)
 	hooks.activate = func(*hooked, *actor.Process) error { return nil }
 	hooks.deactivate = func(h *hooked, p *actor.Process) { saved <- h.Save(p) }
-	system, g := start(t, grain.Serve(hookeds))
+	system, g := start(t, grain.Config{}, hookeds)
 	for i := range 100 {
 		call[int](t, system, hookeds.Key(fmt.Sprint(i)), count{})
 	}

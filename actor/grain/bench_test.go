@@ -35,7 +35,7 @@ var lights = grain.Define("light", grain.OnCall((*light).Look), grain.OnMessage(
 
 // BenchmarkCall is a call of an active grain against that of a process.
 func BenchmarkCall(b *testing.B) {
-	system, _ := start(b, grain.Serve(lights))
+	system, _ := start(b, grain.Config{}, lights)
 	b.Run("process", func(b *testing.B) {
 		pid, err := actor.Spawn(system, bares, struct{}{})
 		if err != nil {
@@ -62,7 +62,7 @@ func BenchmarkCall(b *testing.B) {
 // BenchmarkCallToAnotherNode is a call from another node in this process, over TCP.
 func BenchmarkCallToAnotherNode(b *testing.B) {
 	w := newCluster(b, memory.New())
-	near, far := w.join("near"), w.join("far", grain.Serve(lights))
+	near, far := w.join("near"), w.join("far", lights)
 	agree(b, "light", 1, near, far)
 	b.Run("process", func(b *testing.B) {
 		pid, err := actor.Spawn(far, bares, struct{}{})
@@ -87,7 +87,7 @@ func BenchmarkCallToAnotherNode(b *testing.B) {
 
 // BenchmarkSend is messages to one grain, with a call after each thousand.
 func BenchmarkSend(b *testing.B) {
-	system, _ := start(b, grain.Serve(lights))
+	system, _ := start(b, grain.Config{}, lights)
 	to := lights.Key("x")
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
@@ -104,7 +104,7 @@ func BenchmarkSend(b *testing.B) {
 
 // BenchmarkActivate is the first call of one grain after another, with a store in memory.
 func BenchmarkActivate(b *testing.B) {
-	system, g := start(b, grain.Serve(lights))
+	system, g := start(b, grain.Config{}, lights)
 	i := 0
 	b.ReportAllocs()
 	var before, after runtime.MemStats
@@ -141,7 +141,7 @@ var lamps = grain.Define("lamp", grain.OnMessage((*lamp).Tell))
 // coming to rest.
 func BenchmarkIdle(b *testing.B) {
 	c := newClock()
-	system, g := startOn(b, actortest.NewSystem(actor.Config{}, c), grain.Serve(lamps), grain.IdleAfter(time.Hour))
+	system, g := startOn(b, actortest.NewSystem(actor.Config{}, c), grain.Config{IdleAfter: time.Hour}, lamps)
 	const n = 1_000_000
 	handled := lampsHandled.Load() + n
 	for i := range n {

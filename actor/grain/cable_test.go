@@ -119,11 +119,17 @@ func newCluster(t testing.TB, st store.Store) *testCluster {
 	return &testCluster{t: t, name: t.Name(), store: st}
 }
 
-// join starts a node, which serves what the options set.
-func (w *testCluster) join(id string, options ...grain.Option) *member {
+// join starts a node, which serves the kinds.
+func (w *testCluster) join(id string, kinds ...grain.Served) *member {
+	w.t.Helper()
+	return w.joinWith(id, grain.Config{}, kinds...)
+}
+
+func (w *testCluster) joinWith(id string, config grain.Config, kinds ...grain.Served) *member {
 	w.t.Helper()
 	m := &member{System: actor.NewSystem(actor.Config{}), t: w.t, id: id}
-	m.grains = grain.New(m.System, append([]grain.Option{grain.Store(w.store)}, options...)...)
+	config.Store = w.store
+	m.grains = grain.New(m.System, config, kinds...)
 	joins := []cluster.Option{cluster.Name(w.name)}
 	if w.meet != "" {
 		joins = append(joins, cluster.Seeds(w.meet))

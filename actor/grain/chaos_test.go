@@ -81,7 +81,7 @@ func TestNoPaymentIsLostOrTakenTwice(t *testing.T) {
 	const kills, between, payers, accounts = 12, 400, 12, 24
 	redis := brokers.ForTest(t, brokers.Redis)
 	system := actor.NewSystem(actor.Config{})
-	grains := grain.New(system)
+	grains := grain.New(system, grain.Config{})
 	observer := sabir.NewNode(sabir.NodeID("observer"), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), grains.Option(),
 		sabir.Join("tcp://127.0.0.1:0", cluster.Name(chaos)))
 	if err := observer.Start(t.Context()); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/sabir-go/sabir/actor/grain/store/memory"
 )
 
-var serve = grain.Serve(counters, homes)
+var serve = []grain.Served{counters, homes}
 
 // home reports where it is, and does what the tests of moving want.
 type home struct{ grain.State[tally] }
@@ -50,7 +50,7 @@ var homes = grain.Define("home", grain.OnCall((*home).Where), grain.OnCall((*hom
 
 func TestNodesShareOutTheGrainsAndReachAllOfThem(t *testing.T) {
 	w := newCluster(t, memory.New())
-	a, b, c := w.join("a", serve), w.join("b", serve), w.join("c", serve)
+	a, b, c := w.join("a", serve...), w.join("b", serve...), w.join("c", serve...)
 	observer := w.join("observer")
 	all := []*member{a, b, c, observer}
 	agree(t, "home", 3, all...)
@@ -84,7 +84,7 @@ func TestNodesShareOutTheGrainsAndReachAllOfThem(t *testing.T) {
 
 func TestANodeServesOnlyWhatItSays(t *testing.T) {
 	w := newCluster(t, memory.New())
-	a, b := w.join("a", grain.Serve(counters)), w.join("b", grain.Serve(homes))
+	a, b := w.join("a", counters), w.join("b", homes)
 	for _, m := range []*member{a, b} {
 		for _, kind := range []string{"counter", "home"} {
 			if err := m.grains.WaitFor(t.Context(), kind, 1); err != nil {
@@ -104,7 +104,7 @@ func TestANodeServesOnlyWhatItSays(t *testing.T) {
 
 func TestErrorsOfGrainsOnOtherNodesAreTheSame(t *testing.T) {
 	w := newCluster(t, memory.New())
-	a, b := w.join("a", grain.Serve(counters), grain.MaxActive(1)), w.join("b")
+	a, b := w.joinWith("a", grain.Config{MaxActive: 1}, counters), w.join("b")
 	agree(t, "counter", 1, a, b)
 	_, err := grain.Call[int](t.Context(), b, ada, careful{-1})
 	wantError(t, err, actor.ErrPanic)
@@ -127,11 +127,11 @@ func TestErrorsOfGrainsOnOtherNodesAreTheSame(t *testing.T) {
 func TestGrainsMoveToANodeThatComesAndFromOneThatStops(t *testing.T) {
 	const grains = 200
 	w := newCluster(t, memory.New())
-	a := w.join("a", serve)
+	a := w.join("a", serve...)
 	for i := range grains {
 		call[int](t, a, homes.Key(fmt.Sprint(i)), nap{1}) // saved by Deactivate only
 	}
-	b := w.join("b", serve)
+	b := w.join("b", serve...)
 	agree(t, "home", 2, a, b)
 	// Where the new owner was asked before the old one had saved, one of them is fenced, and the caller tries again.
 	again := func(m *member, of grain.Address) int {
@@ -168,7 +168,7 @@ func TestGrainsMoveToANodeThatComesAndFromOneThatStops(t *testing.T) {
 
 func TestNoNodeSendsGrainsToOneThatHasStopped(t *testing.T) {
 	w := newCluster(t, memory.New())
-	a, b, c := w.join("a", serve), w.join("b", serve), w.join("c", serve)
+	a, b, c := w.join("a", serve...), w.join("b", serve...), w.join("c", serve...)
 	agree(t, "home", 3, a, b, c)
 	left := []*member{a, b, c}
 	for len(left) > 1 {
@@ -191,7 +191,7 @@ func TestNoNodeSendsGrainsToOneThatHasStopped(t *testing.T) {
 func TestCallsGoOnWhileNodesComeAndGo(t *testing.T) {
 	w := newCluster(t, memory.New())
 	observer := w.join("observer")
-	a := w.join("a", serve)
+	a := w.join("a", serve...)
 	agree(t, "home", 1, observer, a)
 	const callers, each, grains = 8, 400, 40
 	var done, fenced atomic.Int64
@@ -217,9 +217,9 @@ func TestCallsGoOnWhileNodesComeAndGo(t *testing.T) {
 	}
 	reach := func(n int64) { until(t, "calls are made", func() bool { return done.Load() >= n || t.Failed() }) }
 	reach(callers * each / 8)
-	b := w.join("b", serve)
+	b := w.join("b", serve...)
 	reach(callers * each * 3 / 8)
-	c := w.join("c", serve)
+	c := w.join("c", serve...)
 	reach(callers * each * 5 / 8)
 	a.stop()
 	reach(callers * each * 7 / 8)
@@ -239,7 +239,7 @@ func TestCallsGoOnWhileNodesComeAndGo(t *testing.T) {
 func TestMessagesGoOnToWhereTheGrainIs(t *testing.T) {
 	w := newCluster(t, memory.New())
 	observer := w.join("observer")
-	a := w.join("a", grain.Serve(adders))
+	a := w.join("a", adders)
 	agree(t, "adder", 1, observer, a)
 	const n, grains = 4000, 40
 	send := func(from, to int) {
@@ -250,7 +250,7 @@ func TestMessagesGoOnToWhereTheGrainIs(t *testing.T) {
 		}
 	}
 	send(0, n/2)
-	b := w.join("b", grain.Serve(adders))
+	b := w.join("b", adders)
 	send(n/2, n)
 	agree(t, "adder", 2, observer, a, b)
 	var sum int
@@ -283,7 +283,7 @@ var adders = grain.Define("adder", grain.OnMessage((*adder).Note), grain.OnCall(
 
 func TestACallWhoseNodeIsLostWhileItIsHandledHasAnUnknownOutcome(t *testing.T) {
 	w := newCluster(t, memory.New())
-	observer, a := w.join("observer"), w.join("a", serve)
+	observer, a := w.join("observer"), w.join("a", serve...)
 	agree(t, "home", 1, observer, a)
 	failed := make(chan error, 1)
 	go func() {
@@ -310,7 +310,7 @@ func TestACallWhoseNodeIsLostWhileItIsHandledHasAnUnknownOutcome(t *testing.T) {
 
 func TestInASplitClusterOneSideWritesAndAfterItOneActivationIsLeft(t *testing.T) {
 	w := newCluster(t, memory.New())
-	a, b := w.join("a", serve), w.join("b", serve)
+	a, b := w.join("a", serve...), w.join("b", serve...)
 	agree(t, "home", 2, a, b)
 	var of grain.Address // one of b's
 	for i := 0; ; i++ {
@@ -349,8 +349,8 @@ func TestInASplitClusterOneSideWritesAndAfterItOneActivationIsLeft(t *testing.T)
 
 func TestTheSmallerSideOfASplitDoesNotAnswerWhereMostNodesMustBeSeen(t *testing.T) {
 	w := newCluster(t, memory.New())
-	most := grain.Among(2)
-	a, b, c := w.join("a", serve, most), w.join("b", serve, most), w.join("c", serve, most)
+	most := grain.Config{Among: 2}
+	a, b, c := w.joinWith("a", most, serve...), w.joinWith("b", most, serve...), w.joinWith("c", most, serve...)
 	agree(t, "home", 3, a, b, c)
 	theCable().sever("a", "c")
 	theCable().sever("b", "c")
@@ -371,8 +371,8 @@ func TestTheSmallerSideOfASplitDoesNotAnswerWhereMostNodesMustBeSeen(t *testing.
 // Two clusters that do not know of each other and share a store: what no cluster can prevent.
 func TestOfTwoActivationsAtMostOneSaves(t *testing.T) {
 	st := memory.New()
-	one, _ := start(t, grain.Store(st))
-	other, _ := start(t, grain.Store(st))
+	one, _ := start(t, grain.Config{Store: st})
+	other, _ := start(t, grain.Config{Store: st})
 	const callers, each = 4, 200
 	var done, fenced atomic.Int64
 	var all sync.WaitGroup

@@ -20,10 +20,10 @@ var plains = Define("plain", OnCall((*plain).Ping))
 // testTimeout is the timeout of these tests for what must happen.
 const testTimeout = time.Minute
 
-func startGrains(t *testing.T, options ...Option) *Grains {
+func startGrains(t *testing.T, kinds ...Served) *Grains {
 	t.Helper()
 	system := actor.NewSystem(actor.Config{})
-	g := New(system, append([]Option{Serve(plains)}, options...)...)
+	g := New(system, Config{}, append(kinds, plains)...)
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestAnActivationThatWasRefusedDoesNotHoldUpStop(t *testing.T) {
 
 func TestTheHostAnswersWhatCameBeforeItsEnd(t *testing.T) {
 	system := actor.NewSystem(actor.Config{})
-	g := New(system, Serve(plains))
+	g := New(system, Config{}, plains)
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@
 //	var users = grain.Define("user", grain.OnCall((*User).Visit))
 //
 //	system := actor.NewSystem(actor.Config{})
-//	grains := grain.New(system, grain.Serve(users), grain.Store(store))
+//	grains := grain.New(system, grain.Config{Store: store}, users)
 //	node := sabir.NewNode(system.Option(), grains.Option(), sabir.Join("tcp://:7700"))
 //
 //	n, err := grain.Call[int](ctx, system, users.Key("ada"), Visit{})

@@ -30,7 +30,7 @@ func Example() {
 	ctx := context.Background()
 	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
-	grains := grain.New(system, grain.Serve(users), grain.Store(memory.New()))
+	grains := grain.New(system, grain.Config{Store: memory.New()}, users)
 	if err := grains.Start(ctx); err != nil {
 		log.Fatal(err)
 	}

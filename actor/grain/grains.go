@@ -1,6 +1,7 @@
 package grain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -25,7 +26,7 @@ type Grains struct {
 	maxActive int
 	mailbox   int
 	among     int
-	wrong     error // with the options
+	wrong     error // with the settings or the kinds
 
 	kinds     map[string]*kind
 	self      string
@@ -58,7 +59,7 @@ const (
 	stopped
 )
 
-// Defaults of the options.
+// The defaults of Config.
 const (
 	defaultIdleAfter = 10 * time.Minute
 	defaultMaxActive = 4 << 20
@@ -68,55 +69,46 @@ const (
 // looks is the number of checks of all grains in the time after which they rest.
 const looks = 4
 
-// Option is an option of New.
-type Option func(*Grains)
-
-// Serve makes the node one of those that share out the grains of these kinds. By default the node only calls.
-func Serve(kinds ...Served) Option {
-	return func(g *Grains) {
-		for _, k := range kinds {
-			if k := k.served(); g.kinds[k.name] == nil {
-				g.kinds[k.name] = k
-			} else {
-				g.wrong = fmt.Errorf("grain: kind %s is served twice: give each a name of its own", k.name)
-			}
-		}
-	}
+// Config holds the settings of New, which are the same on all nodes that serve a kind. The zero Config is fit for kinds without a state.
+type Config struct {
+	// Store keeps the states. The code that opened it closes it, after the end of the grains.
+	Store store.Store
+	// IdleAfter is the time without use after which a grain rests, and up to a quarter longer. Default: 10 min.
+	IdleAfter time.Duration
+	// MaxActive bounds the activations of this node; one more is refused with ErrTooManyGrains. Default: 4,194,304.
+	MaxActive int
+	// Mailbox bounds the calls and messages that wait for one grain; one more is refused with actor.ErrMailboxFull.
+	// Default: 65,536.
+	Mailbox int
+	// Among lets a grain be active only while at least so many nodes that serve its kind are reached, this one counted. Default:
+	// 1. With more than half of the nodes that there are, the smaller side of a split cluster answers ErrNoOwner instead of
+	// answering from states that the larger side may have changed.
+	Among int
+	// NativeState saves states in the native codec, with its schema, instead of JSON: faster, but not readable as text. What is
+	// saved is read in either form.
+	NativeState bool
 }
 
-// Store sets the store of the states: the same on all nodes that serve a kind. The code that opened it closes it, after the end
-// of the grains.
-func Store(s store.Store) Option { return func(g *Grains) { g.store = s } }
-
-// IdleAfter is the time without use after which a grain rests, and up to a quarter longer. Default: 10 min.
-func IdleAfter(d time.Duration) Option {
-	return func(g *Grains) { g.idleAfter = max(d, looks*time.Millisecond) }
-}
-
-// MaxActive bounds the activations of this node; one more is refused with ErrTooManyGrains. Default: 4,194,304.
-func MaxActive(n int) Option { return func(g *Grains) { g.maxActive = max(n, 1) } }
-
-// Mailbox bounds the calls and messages that wait for one grain; one more is refused with actor.ErrMailboxFull.
-// Default: 65,536.
-func Mailbox(n int) Option { return func(g *Grains) { g.mailbox = min(max(n, 1), coreMailbox/2) } }
-
-// Among lets a grain be active only while at least n nodes that serve its kind are reached, this one counted. Default:
-// 1. With more than half of the nodes that there are, the smaller side of a split cluster answers ErrNoOwner instead of
-// answering from states that the larger side may have changed. It is the same on all nodes.
-func Among(n int) Option { return func(g *Grains) { g.among = max(n, 1) } }
-
-// NativeState saves states in the native codec, with its schema, instead of JSON: faster, but not readable as text. What is
-// saved is read in either form.
-func NativeState() Option { return func(g *Grains) { g.form = formNative } }
-
-// New makes the grains of a system, one Grains for each. Wrong options show at the start.
-func New(system *actor.System, options ...Option) *Grains {
+// New makes the grains of a system, one Grains for each. The node is one of those that share out the grains of these kinds; without
+// any it only calls. What is wrong shows at the start.
+func New(system *actor.System, config Config, kinds ...Served) *Grains {
 	g := &Grains{
-		system: system, form: formJSON, idleAfter: defaultIdleAfter, maxActive: defaultMaxActive, mailbox: defaultMailbox, among: 1,
-		kinds: map[string]*kind{}, empty: make(chan struct{}), reported: make(chan struct{}),
+		system: system, store: config.Store, form: formJSON,
+		idleAfter: max(cmp.Or(config.IdleAfter, defaultIdleAfter), looks*time.Millisecond),
+		maxActive: max(cmp.Or(config.MaxActive, defaultMaxActive), 1),
+		mailbox:   min(max(cmp.Or(config.Mailbox, defaultMailbox), 1), coreMailbox/2),
+		among:     max(config.Among, 1),
+		kinds:     map[string]*kind{}, empty: make(chan struct{}), reported: make(chan struct{}),
 	}
-	for _, option := range options {
-		option(g)
+	if config.NativeState {
+		g.form = formNative
+	}
+	for _, k := range kinds {
+		if k := k.served(); g.kinds[k.name] == nil {
+			g.kinds[k.name] = k
+		} else {
+			g.wrong = fmt.Errorf("grain: kind %s is served twice: give each a name of its own", k.name)
+		}
 	}
 	g.directory.grains, g.directory.seed = g, maphash.MakeSeed()
 	g.base, g.end = context.WithCancel(context.Background())
@@ -144,7 +136,7 @@ func (g *Grains) Start(context.Context) error {
 	}
 	for _, k := range g.kinds {
 		if k.keeps && g.store == nil && g.wrong == nil {
-			g.wrong = fmt.Errorf("grain: kind %s has a state and there is no store: give grain.New the option grain.Store, such as grain.Store(memory.New())", k.name)
+			g.wrong = fmt.Errorf("grain: kind %s has a state and there is no store: give grain.New one, such as grain.Config{Store: memory.New()}", k.name)
 		}
 	}
 	if g.wrong != nil {

@@ -33,23 +33,24 @@ func TestMistakesInAKindShowWhenItIsDefined(t *testing.T) {
 
 func TestMistakesInTheOptionsShowAtTheStart(t *testing.T) {
 	for what, test := range map[string]struct {
-		options []grain.Option
-		want    string
+		config grain.Config
+		kinds  []grain.Served
+		want   string
 	}{
-		"a kind twice": {[]grain.Option{grain.Serve(counters, counters), grain.Store(memory.New())}, "twice"},
-		"no store":     {[]grain.Option{grain.Serve(counters)}, "grain.Store"},
+		"a kind twice": {grain.Config{Store: memory.New()}, []grain.Served{counters, counters}, "twice"},
+		"no store":     {grain.Config{}, []grain.Served{counters}, "Store"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			system := actor.NewSystem(actor.Config{})
 			defer system.Stop(t.Context())
-			if err := grain.New(system, test.options...).Start(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
+			if err := grain.New(system, test.config, test.kinds...).Start(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want something about %s", err, test.want)
 			}
 		})
 	}
 	t.Run("grains twice", func(t *testing.T) {
-		system, _ := start(t)
-		if err := grain.New(system).Start(t.Context()); err == nil {
+		system, _ := start(t, grain.Config{})
+		if err := grain.New(system, grain.Config{}).Start(t.Context()); err == nil {
 			t.Error("it started")
 		}
 		want(t, "the first goes on", call[int](t, system, ada, add{1}), 1)
@@ -58,9 +59,9 @@ func TestMistakesInTheOptionsShowAtTheStart(t *testing.T) {
 
 func TestStatesOfBothFormsAreRead(t *testing.T) {
 	st := memory.New()
-	for i, options := range [][]grain.Option{{grain.Store(st)}, {grain.Store(st), grain.NativeState()}, {grain.Store(st), grain.NativeState()}, {grain.Store(st)}} {
+	for i, native := range []bool{false, true, true, false} {
 		system := actor.NewSystem(actor.Config{})
-		g := grain.New(system, append(options, grain.Serve(counters))...)
+		g := grain.New(system, grain.Config{Store: st, NativeState: native}, counters)
 		if err := g.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}

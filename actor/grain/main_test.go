@@ -106,15 +106,18 @@ var counters = grain.Define("counter",
 	grain.OnCall((*counter).Exact, grain.Strong), grain.OnCall((*counter).Nap), grain.OnCall((*counter).Drop), grain.OnCall((*counter).Twice),
 	grain.OnCall((*counter).Rest), grain.OnCall((*counter).Who), grain.OnMessage((*counter).Bump))
 
-// start makes a system with grains that keep their states in memory, unless the options set another store.
-func start(t testing.TB, options ...grain.Option) (*actor.System, *grain.Grains) {
+// start makes a system with grains that keep their states in memory, unless the settings have another store. They serve counters too.
+func start(t testing.TB, config grain.Config, kinds ...grain.Served) (*actor.System, *grain.Grains) {
 	t.Helper()
-	return startOn(t, actor.NewSystem(actor.Config{}), options...)
+	return startOn(t, actor.NewSystem(actor.Config{}), config, kinds...)
 }
 
-func startOn(t testing.TB, system *actor.System, options ...grain.Option) (*actor.System, *grain.Grains) {
+func startOn(t testing.TB, system *actor.System, config grain.Config, kinds ...grain.Served) (*actor.System, *grain.Grains) {
 	t.Helper()
-	g := grain.New(system, append([]grain.Option{grain.Serve(counters), grain.Store(memory.New())}, options...)...)
+	if config.Store == nil {
+		config.Store = memory.New()
+	}
+	g := grain.New(system, config, append(kinds, counters)...)
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

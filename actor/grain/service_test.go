@@ -41,7 +41,7 @@ func TestActiveGrainsAreListedByKindAndKey(t *testing.T) {
 	others := grain.Define("other", grain.OnCall((*counter).Add))
 	system := actor.NewSystem(actor.Config{})
 	node := sabir.NewNode(sabir.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))), system.Option(),
-		grain.New(system, grain.Serve(counters, others), grain.Store(memory.New())).Option())
+		grain.New(system, grain.Config{Store: memory.New()}, counters, others).Option())
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func (a *activation) write(do func(context.Context, store.Store) (uint64, error)
 		return a.spoiled
 	}
 	if a.grains.store == nil {
-		return a.spoil(problem(ErrBadGrainState, a.grains.self, "%s: the grains were made without grain.Store", a.address))
+		return a.spoil(problem(ErrBadGrainState, a.grains.self, "%s: the grains were made without a Store", a.address))
 	}
 	revision, err := do(a.grains.base, a.grains.store)
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 var ada = counters.Key("ada")
 
 func TestAGrainIsThereWhenItIsCalled(t *testing.T) {
-	system, _ := start(t)
+	system, _ := start(t, grain.Config{})
 	want(t, "the first call", call[int](t, system, ada, add{5}), 5)
 	want(t, "the second call", call[int](t, system, ada, add{2}), 7)
 	want(t, "another key", call[int](t, system, counters.Key("bob"), count{}), 0)
 }
 
 func TestASavedStateOutlivesTheActivation(t *testing.T) {
-	system, g := start(t)
+	system, g := start(t, grain.Config{})
 	call[int](t, system, ada, add{5})
 	call[int](t, system, ada, nap{3})
 	call[int](t, system, ada, rest{})
@@ -32,7 +32,7 @@ func TestASavedStateOutlivesTheActivation(t *testing.T) {
 }
 
 func TestADeletedStateIsGone(t *testing.T) {
-	system, g := start(t)
+	system, g := start(t, grain.Config{})
 	call[int](t, system, ada, add{5})
 	want(t, "saved after Delete", call[bool](t, system, ada, drop{}), false)
 	call[int](t, system, ada, rest{})
@@ -42,7 +42,7 @@ func TestADeletedStateIsGone(t *testing.T) {
 
 func TestWhatAFailureLeavesIsForgotten(t *testing.T) {
 	st := watch()
-	system, _ := start(t, grain.Store(st))
+	system, _ := start(t, grain.Config{Store: st})
 	call[int](t, system, ada, add{5})
 	call[int](t, system, ada, nap{3})
 
@@ -75,7 +75,7 @@ func TestWhatAFailureLeavesIsForgotten(t *testing.T) {
 
 func TestAnErrorAfterASaveIsNotRetryable(t *testing.T) {
 	st := watch()
-	system, _ := start(t, grain.Store(st))
+	system, _ := start(t, grain.Config{Store: st})
 	for what, test := range map[string]struct {
 		between func()
 		want    error
@@ -92,7 +92,7 @@ func TestAnErrorAfterASaveIsNotRetryable(t *testing.T) {
 
 func TestASaveWithAnUnknownOutcomeIsLoadedAgain(t *testing.T) {
 	st := watch()
-	system, _ := start(t, grain.Store(st))
+	system, _ := start(t, grain.Config{Store: st})
 	call[int](t, system, ada, add{5})
 	st.set(store.ErrOutcomeUnknown)
 	_, err := grain.Call[int](t.Context(), system, ada, add{100})
@@ -116,7 +116,7 @@ func saveElsewhere(t *testing.T, st store.Store, of grain.Address, sum int) {
 
 func TestAnActivationThatIsFencedTellsItsCallerAndIsLoadedAnew(t *testing.T) {
 	st := memory.New()
-	system, g := start(t, grain.Store(st))
+	system, g := start(t, grain.Config{Store: st})
 	call[int](t, system, ada, add{5})
 	saveElsewhere(t, st, ada, 70)
 	want(t, "a call that does not save", call[int](t, system, ada, count{}), 5)
@@ -129,7 +129,7 @@ func TestAnActivationThatIsFencedTellsItsCallerAndIsLoadedAnew(t *testing.T) {
 
 func TestAStrongHandlerDoesNotAnswerFromAnOldState(t *testing.T) {
 	st := memory.New()
-	system, _ := start(t, grain.Store(st))
+	system, _ := start(t, grain.Config{Store: st})
 	want(t, "at first", call[int](t, system, ada, exact{}), 0)
 	saveElsewhere(t, st, ada, 70)
 	_, err := grain.Call[int](t.Context(), system, ada, exact{})
@@ -141,7 +141,7 @@ func TestAStateThatCannotBeReadIsAnError(t *testing.T) {
 	for what, saved := range map[string]string{"another form": "x123", "no JSON": "j{", "another type": `j{"Sum":"x"}`, "nothing": ""} {
 		t.Run(what, func(t *testing.T) {
 			st := memory.New()
-			system, g := start(t, grain.Store(st))
+			system, g := start(t, grain.Config{Store: st})
 			if _, err := st.Save(t.Context(), ada.Kind, ada.Key, []byte(saved), 0); err != nil {
 				t.Fatal(err)
 			}
@@ -179,7 +179,7 @@ func TestHooksRunWithTheStateAtTheBeginningAndTheEnd(t *testing.T) {
 	hooks.activate = func(h *hooked, _ *actor.Process) error { h.woken = h.Value.Sum * 100; return nil }
 	done := make(chan error, 1)
 	hooks.deactivate = func(h *hooked, p *actor.Process) { h.Value.Sum++; done <- h.Save(p) }
-	system, _ := start(t, grain.Serve(hookeds), grain.Store(st))
+	system, _ := start(t, grain.Config{Store: st}, hookeds)
 	want(t, "activated", call[int](t, system, of, count{}), 505)
 	call[int](t, system, of, rest{})
 	if err := <-done; err != nil {
@@ -199,7 +199,7 @@ func TestAnActivateThatFailsIsTheCallersErrorAndLeavesNothing(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			hooks.activate = test.activate
 			hooks.deactivate = func(*hooked, *actor.Process) { t.Error("Deactivate was called") }
-			system, g := start(t, grain.Serve(hookeds))
+			system, g := start(t, grain.Config{}, hookeds)
 			_, err := grain.Call[int](t.Context(), system, hookeds.Key("x"), count{})
 			wantError(t, err, test.want)
 			until(t, "nothing is left behind", func() bool { return g.Stats().Active == 0 })
@@ -210,7 +210,7 @@ func TestAnActivateThatFailsIsTheCallersErrorAndLeavesNothing(t *testing.T) {
 func TestAGrainWithoutAStateNeedsNoStore(t *testing.T) {
 	system := actor.NewSystem(actor.Config{})
 	t.Cleanup(func() { system.Stop(t.Context()) })
-	g := grain.New(system, grain.Serve(plains))
+	g := grain.New(system, grain.Config{}, plains)
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ var plains = grain.Define("plain", grain.OnCall((*plain).Who))
 func TestAKindWithAStateNeedsAStore(t *testing.T) {
 	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(t.Context())
-	err := grain.New(system, grain.Serve(counters)).Start(t.Context())
+	err := grain.New(system, grain.Config{}, counters).Start(t.Context())
 	if err == nil {
 		t.Fatal("it started")
 	}

@@ -44,7 +44,7 @@ func (v *view) owner(of Address) (string, error) {
 		return owner, nil
 	}
 	if n := len(v.kinds[of.Kind]); n > 0 {
-		return "", problem(ErrNoOwner, v.self, "%s: %d nodes that serve the kind are reached, and it takes %d, see grain.Among", of, n, v.among)
+		return "", problem(ErrNoOwner, v.self, "%s: %d nodes that serve the kind are reached, and it takes %d, see Among of grain.Config", of, n, v.among)
 	}
 	return "", problem(ErrNoOwner, v.self, "%s: no node that is reached serves the kind", of)
 }

@@ -88,7 +88,7 @@ func run(ctx context.Context, out io.Writer, s settings) error {
 	defer st.Close()
 
 	system := actor.NewSystem(actor.Config{})
-	grains := grain.New(system, grain.Serve(users), grain.Store(st), grain.IdleAfter(time.Minute))
+	grains := grain.New(system, grain.Config{Store: st, IdleAfter: time.Minute}, users)
 	options := []sabir.NodeOption{system.Option(), grains.Option(), sabir.Logger(slog.New(slog.DiscardHandler))}
 	if s.join != "" {
 		options = append(options, sabir.Join(s.join))

@@ -40,7 +40,7 @@ var cards = grain.Define("card", grain.OnCall((*card).buy), grain.OnCall((*card)
 
 // newGrains makes the grains of a node. They are in memory, as all data of the shop.
 func newGrains(system *actor.System) *grain.Grains {
-	return grain.New(system, grain.Serve(cards), grain.Store(memory.New()))
+	return grain.New(system, grain.Config{Store: memory.New()}, cards)
 }
 
 // loyalty counts what customers buy, each on a card of its own.

@@ -30,14 +30,14 @@ func (k *keeper) word(*actor.Process, sabir.Empty) (string, error) {
 
 // grainEntryPoints are the ways of states into a store and out of it.
 var grainEntryPoints = []entryPoint{
-	{name: "state of a grain, as JSON", open: savedAndLoaded(), cannot: unchecked},
-	{name: "state of a grain, native", open: savedAndLoaded(grain.NativeState()), cannot: unchecked},
+	{name: "state of a grain, as JSON", open: savedAndLoaded(false), cannot: unchecked},
+	{name: "state of a grain, native", open: savedAndLoaded(true), cannot: unchecked},
 }
 
 var keepers = grain.Define("keeper", grain.OnCall((*keeper).keep), grain.OnCall((*keeper).word))
 
 // savedAndLoaded has one node save a state and another one, which is not linked with it, load it from the store of both.
-func savedAndLoaded(form ...grain.Option) func(*testing.T, *slog.Logger) way {
+func savedAndLoaded(native bool) func(*testing.T, *slog.Logger) way {
 	return func(t *testing.T, log *slog.Logger) way {
 		at := fmt.Sprintf("mem://isolation%d", numbers.Add(1))
 		open := func(id string) *actor.System {
@@ -47,7 +47,7 @@ func savedAndLoaded(form ...grain.Option) func(*testing.T, *slog.Logger) way {
 			}
 			t.Cleanup(func() { kept.Close() })
 			system := actor.NewSystem(actor.Config{Logger: log, Workers: 1})
-			start(t, sabir.NodeID(id), sabir.Logger(log), system.Option(), grain.New(system, append(form, grain.Serve(keepers), grain.Store(kept))...).Option())
+			start(t, sabir.NodeID(id), sabir.Logger(log), system.Option(), grain.New(system, grain.Config{Store: kept, NativeState: native}, keepers).Option())
 			return system
 		}
 		one, two := open("one"), open("two")

@@ -148,7 +148,7 @@ func (m *member) begin(ctx context.Context) (*incarnation, error) {
 	}
 	i := &incarnation{name: m.name, system: actor.NewSystem(actor.Config{Logger: w.log}), store: &nodeStore{Store: w.store, network: w.network, node: m.name}}
 	i.node = sabir.NewNode(sabir.NodeID(m.name), sabir.Logger(w.log), sabir.Use(policy.Retry{}), sabir.PreferLocal(false), sabir.Serve(services...),
-		i.system.Option(), grain.New(i.system, grain.Serve(ledgers), grain.Store(i.store)).Option(), lease.New(i.store, lease.Config{}).Option(), w.join(m.name))
+		i.system.Option(), grain.New(i.system, grain.Config{Store: i.store}, ledgers).Option(), lease.New(i.store, lease.Config{}).Option(), w.join(m.name))
 	if err := i.node.Start(ctx); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ var baskets = grain.Define("basket", grain.OnCall((*basket).put))
 
 func TestGrainsAreSearchedByKindAndKeyAndTheSearchIsBounded(t *testing.T) {
 	system := actor.NewSystem(actor.Config{})
-	n := openNode(t, system.Option(), grain.New(system, grain.Serve(baskets), grain.Store(memory.New())).Option())
+	n := openNode(t, system.Option(), grain.New(system, grain.Config{Store: memory.New()}, baskets).Option())
 	for _, key := range []string{"ada", "bob"} {
 		_, err := grain.Call[int](t.Context(), system, baskets.Key(key), letter{"rope"})
 		must(t, err)

@@ -321,7 +321,7 @@ func TestEmptyAndReadOnlyViewsSayWhatToDo(t *testing.T) {
 	for path, says := range map[string]string{
 		"":                                  "tel.Stats()",
 		"processes":                         "system.Option()",
-		"grains":                            "grain.Serve(kind)",
+		"grains":                            "grain.Config{…}, kind",
 		"traces":                            "ring.Service()",
 		"events":                            "sabir emit",
 		"actions/ledger.book":               "dashboard.ReadOnly()",
@@ -343,7 +343,7 @@ func TestEmptyAndReadOnlyViewsSayWhatToDo(t *testing.T) {
 // TestGrainsInABrowser looks for some of the grains of a node.
 func TestGrainsInABrowser(t *testing.T) {
 	system := actor.NewSystem(actor.Config{})
-	n := openNode(t, sabir.HTTP(":0", At("/dashboard")), system.Option(), grain.New(system, grain.Serve(baskets), grain.Store(memory.New())).Option())
+	n := openNode(t, sabir.HTTP(":0", At("/dashboard")), system.Option(), grain.New(system, grain.Config{Store: memory.New()}, baskets).Option())
 	for i := range 42 {
 		_, err := grain.Call[int](t.Context(), system, baskets.Key(fmt.Sprint("u-", i+1)), letter{"rope"})
 		must(t, err)

@@ -29,7 +29,7 @@ func addLamps(t *testing.T) int {
 		t.Fatal(err)
 	}
 	system := actor.NewSystem(actor.Config{})
-	grains := grain.New(system, grain.Serve(Kind), grain.Store(st))
+	grains := grain.New(system, grain.Config{Store: st}, Kind)
 	node := sabir.NewNode(system.Option(), grains.Option(), sabir.Logger(slog.New(slog.DiscardHandler)))
 	// end
 	if err := node.Start(ctx); err != nil {

@@ -15,7 +15,7 @@ export function grains() {
   const kinds = h('select', { 'aria-label': 'Kind', hidden: true, onchange: () => { kept.kind = kinds.value; ask(); } });
   const list = table({
     caption: 'Active grains', key: g => g.node + ' ' + g.kind + ' ' + g.key, sort: { key: 'key' },
-    empty: () => !answer?.some(n => n.answer) ? empty('No grains', h('span', {}, 'No node serves any. Give one a kind: ', code('grain.New(system, grain.Serve(kind), …)'), '.')) :
+    empty: () => !answer?.some(n => n.answer) ? empty('No grains', h('span', {}, 'No node serves any. Give one a kind: ', code('grain.New(system, grain.Config{…}, kind)'), '.')) :
       kept.match || kept.kind ? empty('No active grain matches', 'One that rests is not listed; the next call activates it.') : empty('No grain is active', 'The first call of one activates it.'),
     columns: [
       { key: 'key', label: 'Key', value: g => g.key, text: g => g.key },
