@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/deadline"
 )
 
 // Carrier is an ordered, reliable way for bytes inside another protocol, such as a stream of gRPC, which has neither
@@ -49,7 +51,7 @@ type Carried struct {
 	start        int
 	end          int
 	readErr      error // the carrier's last error
-	readDeadline Deadline
+	readDeadline deadline.Deadline
 	closed       bool
 
 	writing       sync.Mutex // held through a write, whose bytes stay together

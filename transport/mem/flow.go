@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/deadline"
 )
 
 const (
@@ -29,7 +29,7 @@ type flow struct {
 	size  int
 	limit int
 
-	readTimer, writeTimer transport.Deadline
+	readTimer, writeTimer deadline.Deadline
 
 	writing      bool // a write is under way, whose bytes stay together
 	ended        bool // the writer announced that it has no more

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir/internal/brokers"
-	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/internal/transporttest"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/nats"
 )

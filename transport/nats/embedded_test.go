@@ -16,8 +16,8 @@ import (
 	natsgo "github.com/nats-io/nats.go"
 
 	"github.com/sabir-go/sabir/internal/brokers"
-	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/internal/transporttest"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/nats"
 )
