@@ -15,7 +15,7 @@ import (
 // packagesWithErrors have errors of their own, in the order of their table.
 var packagesWithErrors = []string{
 	"channel",
-	"actor", "actor/inspect", "actor/supervise", "actor/app", "actor/cron", "actor/meta", "actor/grain", "actor/grain/store",
+	"actor", "actor/supervise", "actor/app", "actor/cron", "actor/meta", "actor/grain", "actor/grain/store",
 	"web/auth", "web/filter", "web/rest", "internal/httpstream", "web/dashboard", "telemetry",
 }
 

@@ -28,6 +28,8 @@ var (
 	ErrNameTaken = sabir.NewError(sabir.CodeAlreadyExists, "NameTaken", "the name is taken")
 	// ErrTooMany: a limit of the system was reached.
 	ErrTooMany = sabir.NewError(sabir.CodeResourceExhausted, "TooMany", "a limit was reached").AsRetryable()
+	// errBadQuery: a Query has an order that there is not. The message lists those that there are.
+	errBadQuery = sabir.NewError(sabir.CodeInvalidArgument, "BadQuery", "the query cannot be answered")
 	// ErrSystemStopped: the system has stopped, or has not started.
 	ErrSystemStopped = sabir.NewError(sabir.CodeUnavailable, "SystemStopped", "the system of processes is not running").AsRetryable()
 	// ErrNotPermitted: the other node does not let others do that.

@@ -122,7 +122,7 @@ func orderOf(q inspect.Query) (func(a, b *summary) int, error) {
 	case inspect.SortName:
 		return firstByName, nil
 	}
-	return nil, sabir.Errorf(sabir.CodeInvalidArgument, inspect.ErrBadQuery.Name, "processes cannot be sorted by %q: want %s, %s or %s",
+	return nil, sabir.Errorf(sabir.CodeInvalidArgument, errBadQuery.Name, "processes cannot be sorted by %q: want %s, %s or %s",
 		q.Sort, inspect.SortWaiting, inspect.SortAge, inspect.SortName)
 }
 

@@ -7,11 +7,7 @@
 // Documents name a process by the text of its PID, which actor.ParsePID reads.
 package inspect
 
-import (
-	"time"
-
-	"github.com/sabir-go/sabir"
-)
+import "time"
 
 // Query selects processes, as the input of $processes.list and $processes.tree. The zero Query selects all.
 type Query struct {
@@ -24,9 +20,6 @@ type Query struct {
 	// Depth bounds the levels below a root supervisor. Default and maximum: MaxDepth. Of Tree only.
 	Depth int `json:"depth,omitempty"`
 }
-
-// ErrBadQuery: a Query has an order that there is not. The message lists those that there are.
-var ErrBadQuery = sabir.NewError(sabir.CodeInvalidArgument, "BadQuery", "the query cannot be answered")
 
 // The orders of a List.
 const (
