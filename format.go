@@ -32,7 +32,7 @@ import (
 // any other format that the program links is understood.
 //
 // Nodes agree on names, so each codec must be the one that is registered under its name: a nil codec, one that is not
-// registered and one of the name of another, such as json.New(json.Strict()), are [ErrBadOption] at the start, with the file
+// registered and one of the name of another, such as json.New(json.Config{Strict: true}), are [ErrBadOption] at the start, with the file
 // and line of Codecs. Use [codec.Lookup] for a name that comes from a setting.
 //
 // Given several times, the codecs add up in their order.

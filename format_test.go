@@ -30,7 +30,7 @@ func (c *counted) Append(dst []byte, v any) ([]byte, error) {
 	return c.Codec.Append(dst, v)
 }
 
-var red, blue = &counted{Codec: json.New(), name: "red"}, &counted{Codec: json.New(), name: "blue"}
+var red, blue = &counted{Codec: json.Codec, name: "red"}, &counted{Codec: json.Codec, name: "blue"}
 
 func init() {
 	codec.Register(red)
@@ -157,7 +157,7 @@ func TestACodecThatNodesCannotAgreeOnIsRefusedAtTheStartWithItsLine(t *testing.T
 	}{
 		{"nil", nil, "nil codec"},
 		{"not registered", &counted{Codec: json.Codec, name: "morse"}, `"morse" is not registered`},
-		{"another than the registered one", json.New(json.Strict()), `"json" is not the one that is registered`},
+		{"another than the registered one", json.New(json.Config{Strict: true}), `"json" is not the one that is registered`},
 		{"one that cannot be compared", bag{codec.Contained(json.Codec), nil}, `"json" is not the one that is registered`},
 	} {
 		codecs := sabir.Codecs(red, test.codec)

@@ -96,7 +96,7 @@ func (n *Node) refusedHeads() (count uint64) {
 	return count
 }
 
-var strictJSON = json.New(json.Strict())
+var strictJSON = json.New(json.Config{Strict: true})
 
 // decodeInbound reads the input, which is JSON where format is nil.
 func decodeInbound(in *gateway.Inbound, format codec.Codec, body []byte, v any) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/sabir-go/sabir/signal"
 )
 
-var jsonCodec = json.New()
+var jsonCodec = json.Codec
 
 // cachedAction calls one action through a cache.
 type cachedAction struct {

@@ -38,7 +38,7 @@ func newShared() *shared {
 	return &shared{answers: map[string]sharedAnswer{}, locks: map[string]chan struct{}{}}
 }
 
-func (s *shared) Codec() codec.Codec { return json.New() }
+func (s *shared) Codec() codec.Codec { return json.Codec }
 
 func (s *shared) Open(action, form string) policy.Bucket {
 	return &sharedPlace{s, action + "\x00" + form + "\x00"}

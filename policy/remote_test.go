@@ -55,7 +55,7 @@ func TestCacheKeepsAnswersOfOtherNodesByTheTypesOfTheCall(t *testing.T) {
 	sent := 0
 	node := start(t, sabir.Use(policy.Cached{Cache: &policy.Cache{}, Keys: []string{"id"}}), sabir.WithUpstream(elsewhere(func(_ context.Context, r *sabir.Request) error {
 		sent++
-		return r.DecodeOutput(json.New(), []byte(`{"id":"ada","run":1,"tags":["a"]}`))
+		return r.DecodeOutput(json.Codec, []byte(`{"id":"ada","run":1,"tags":["a"]}`))
 	})))
 	type brief struct {
 		ID string `json:"id"`

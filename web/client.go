@@ -42,7 +42,7 @@ type Client struct {
 
 var _ sabir.Upstream = (*Client)(nil)
 
-var jsonCodec = json.New()
+var jsonCodec = json.Codec
 
 // Option is an option of Dial: [Key], [TLS], [MaxAnswer].
 type Option func(*Client)

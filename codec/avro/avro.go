@@ -10,28 +10,16 @@ import (
 // codecName is the name of this codec in URLs, flags and handshakes.
 const codecName = "avro"
 
-// Codec is the Avro codec as it is registered, for sabir.Codecs: see [codec.Codec]. It appends a value with the schema of its type, and
-// reads data in either of the two forms.
-var Codec = New()
+var (
+	// Codec is the Avro codec as it is registered, for sabir.Codecs: see [codec.Codec]. It appends a value with the schema of its type in
+	// a container file, and reads data in either of the two forms.
+	Codec = codec.Contained(&avroCodec{})
+	// SingleObject is Codec, but appends the 10 bytes of a single-object encoding before a value instead of a container file around
+	// it. Who reads that must have the same schema, or know it from [AddSchema]. It is not registered.
+	SingleObject = codec.Contained(&avroCodec{fingerprint: true})
+)
 
 func init() { codec.Register(Codec) }
-
-// Option sets how a codec made by [New] behaves.
-type Option func(*avroCodec)
-
-// Fingerprint makes Append write the 10 bytes of a single-object encoding before a value instead of a container file around
-// it. The decoder must have the same schema, or know it from [AddSchema].
-func Fingerprint() Option { return func(c *avroCodec) { c.fingerprint = true } }
-
-// New returns an Avro codec with options. It is not registered; the registered one is New without options. All of them read
-// both forms.
-func New(options ...Option) codec.Codec {
-	c := &avroCodec{}
-	for _, option := range options {
-		option(c)
-	}
-	return codec.Contained(c)
-}
 
 type avroCodec struct {
 	fingerprint bool

@@ -45,7 +45,7 @@ func TestASingleObjectOfAnotherSchemaIsReadOnceTheSchemaIsKnown(t *testing.T) {
 		B string
 		A int64
 	}
-	data, err := avro.New(avro.Fingerprint()).Append(nil, written{1, "b"})
+	data, err := avro.SingleObject.Append(nil, written{1, "b"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func ExampleAppend() {
 
 // The library encodes and decodes the same Go value by its own codecs, without a schema around it.
 func BenchmarkAgainstTheLibrary(b *testing.B) {
-	c, value := avro.New(avro.Fingerprint()), someOrder()
+	c, value := avro.SingleObject, someOrder()
 	text, err := avro.Schema(reflect.TypeFor[order]())
 	if err != nil {
 		b.Fatal(err)

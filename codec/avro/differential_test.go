@@ -125,7 +125,7 @@ func TestSingleObjectsAreThoseOfTheLibraryBothWays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours, err := avro.New(avro.Fingerprint()).Append(nil, someOrder())
+	ours, err := avro.SingleObject.Append(nil, someOrder())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestTheFingerprintIsThatOfTheSpecification(t *testing.T) {
 	type event struct {
 		At time.Time `json:"at"`
 	}
-	data, err := avro.New(avro.Fingerprint()).Append(nil, event{})
+	data, err := avro.SingleObject.Append(nil, event{})
 	if err != nil {
 		t.Fatal(err)
 	}

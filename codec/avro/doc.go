@@ -8,7 +8,7 @@
 //   - The registered codec writes an object container file around the value. It holds the schema itself, so every reader of this package,
 //     of any version of the program, and every Avro tool can read it: fields may be added, removed, reordered and widened. The price is its
 //     size: some 55 bytes and the schema, some 20 to 40 bytes for each field.
-//   - A codec made by [New] with [Fingerprint] writes a single-object encoding: 10 bytes before the value. The reader's schema must be the
+//   - [SingleObject] writes a single-object encoding: 10 bytes before the value. The reader's schema must be the
 //     same, or the writer's must have been given to [AddSchema].
 //
 // Decode reads both. The schema of a known writer costs one comparison; a new one is parsed and compiled once, and 64 are

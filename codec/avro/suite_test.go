@@ -23,13 +23,13 @@ var features = codectest.Features{
 	},
 }
 
-func TestConformance(t *testing.T)      { codectest.Run(t, avro.New(), features) }
-func FuzzDecode(f *testing.F)           { codectest.Fuzz(f, avro.New(), features) }
-func BenchmarkContainer(b *testing.B)   { codectest.Benchmark(b, avro.New()) }
-func BenchmarkFingerprint(b *testing.B) { codectest.Benchmark(b, avro.New(avro.Fingerprint())) }
+func TestConformance(t *testing.T)      { codectest.Run(t, avro.Codec, features) }
+func FuzzDecode(f *testing.F)           { codectest.Fuzz(f, avro.Codec, features) }
+func BenchmarkContainer(b *testing.B)   { codectest.Benchmark(b, avro.Codec) }
+func BenchmarkFingerprint(b *testing.B) { codectest.Benchmark(b, avro.SingleObject) }
 
 func TestConformanceOfSingleObjects(t *testing.T) {
 	alone := features
 	alone.Evolves, alone.Widens = false, false
-	codectest.Run(t, avro.New(avro.Fingerprint()), alone)
+	codectest.Run(t, avro.SingleObject, alone)
 }

@@ -7,7 +7,7 @@
 //   - an object with the same name twice, at any depth, even in a part that the target has no field for,
 //   - text that is not valid UTF-8, and half of a surrogate pair (\ud800),
 //   - anything but white space after the value, and an empty body,
-//   - objects and arrays nested deeper than 128 or what [MaxDepth] set,
+//   - objects and arrays nested deeper than 128 or than Config.MaxDepth,
 //   - a number that the target cannot hold: one that is too large, or for an integer one with a fraction or exponent,
 //   - an array of another length than the Go array it is for.
 //

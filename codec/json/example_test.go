@@ -39,7 +39,7 @@ func ExampleStrict() {
 	var config struct {
 		Port int `json:"port"`
 	}
-	err := json.New(json.Strict()).Decode([]byte(`{"prot":80}`), &config)
+	err := json.New(json.Config{Strict: true}).Decode([]byte(`{"prot":80}`), &config)
 	fmt.Println(err)
 	// Output: json: at /prot: the target has no such member (offset 1)
 }

@@ -126,7 +126,7 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 		text = text[len("before"):]
 		var back, standard value
-		if err := json.New(json.Strict()).Decode(text, &back); err != nil {
+		if err := json.New(json.Config{Strict: true}).Decode(text, &back); err != nil {
 			t.Fatalf("%v\nin %s", err, text)
 		}
 		if !reflect.DeepEqual(back, v) {

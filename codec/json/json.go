@@ -2,6 +2,7 @@ package json
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -17,7 +18,7 @@ import (
 // Name is the name of this codec in URLs, flags and handshakes.
 const Name = "json"
 
-// defaultMaxDepth is the depth to which objects and arrays may nest unless [MaxDepth] sets another.
+// defaultMaxDepth is the depth to which objects and arrays may nest unless Config.MaxDepth sets another.
 const defaultMaxDepth = 128
 
 // maxMaxDepth is the depth limit of the library itself.
@@ -27,7 +28,7 @@ const maxMaxDepth = 10_000
 const minRoom = 512
 
 // Codec is the JSON codec as it is registered, for sabir.Codecs: see [codec.Codec].
-var Codec = New()
+var Codec = New(Config{})
 
 func init() { codec.Register(Codec) }
 
@@ -37,28 +38,23 @@ func Append(dst []byte, v any) ([]byte, error) { return Codec.Append(dst, v) }
 // Decode reads the JSON value in data into v, as the registered codec does: see [codec.Codec].
 func Decode(data []byte, v any) error { return Codec.Decode(data, v) }
 
-// Option sets how a codec made by [New] behaves.
-type Option func(*jsonCodec)
-
-// Strict makes Decode refuse an object member that the target has no field for, instead of skipping it.
-func Strict() Option { return func(c *jsonCodec) { c.strict = true } }
-
-// MaxDepth sets how deep objects and arrays may nest, from 1 to 10000; [] has depth 1 and [[]] has depth 2. It holds
-// for Decode and for Append, so a codec reads what it wrote. MaxDepth panics if levels is out of that range.
-func MaxDepth(levels int) Option {
-	if levels < 1 || levels > maxMaxDepth {
-		panic(fmt.Sprintf("json: MaxDepth(%d): want 1 to %d levels", levels, maxMaxDepth))
-	}
-	return func(c *jsonCodec) { c.maxDepth = levels }
+// Config holds the settings of a codec made by [New].
+type Config struct {
+	// Strict makes Decode refuse an object member that the target has no field for, instead of skipping it.
+	Strict bool
+	// MaxDepth is how deep objects and arrays may nest, from 1 to 10000; [] has depth 1 and [[]] has depth 2. It holds for Decode
+	// and for Append, so a codec reads what it wrote. Default: 128.
+	MaxDepth int
 }
 
-// New returns a JSON codec with options. It is not registered; the registered one is New without options.
-func New(options ...Option) codec.Codec { return codec.Contained(newCodec(options...)) }
+// New returns a JSON codec with other settings than [Codec], which has those of the zero Config. It is not registered. It panics if
+// MaxDepth is out of its range.
+func New(config Config) codec.Codec { return codec.Contained(newCodec(config)) }
 
-func newCodec(options ...Option) *jsonCodec {
-	c := &jsonCodec{maxDepth: defaultMaxDepth}
-	for _, option := range options {
-		option(c)
+func newCodec(config Config) *jsonCodec {
+	c := &jsonCodec{strict: config.Strict, maxDepth: cmp.Or(config.MaxDepth, defaultMaxDepth)}
+	if c.maxDepth < 1 || c.maxDepth > maxMaxDepth {
+		panic(fmt.Sprintf("json: MaxDepth is %d: want 1 to %d levels", c.maxDepth, maxMaxDepth))
 	}
 	c.library = jsonv2.JoinOptions(
 		jsonv2.Deterministic(true),

@@ -237,7 +237,7 @@ func TestMembersUnknownToTheTargetAreSkipped(t *testing.T) {
 }
 
 func TestStrictRefusesMembersUnknownToTheTarget(t *testing.T) {
-	err := json.New(json.Strict()).Decode([]byte(`{"address":{"planet":"Earth"}}`), new(user))
+	err := json.New(json.Config{Strict: true}).Decode([]byte(`{"address":{"planet":"Earth"}}`), new(user))
 	want := "json: at /address/planet: the target has no such member (offset 12)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)

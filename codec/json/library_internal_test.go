@@ -133,14 +133,14 @@ func encodesAsTheLibrary(t *testing.T, c *jsonCodec, v any) {
 func TestTextIsReadAndWrittenAsTheLibraryDoes(t *testing.T) {
 	for _, text := range corpus {
 		for _, typ := range differentialTargets {
-			decodesAsTheLibrary(t, newCodec(), typ, []byte(text))
-			decodesAsTheLibrary(t, newCodec(Strict()), typ, []byte(text))
+			decodesAsTheLibrary(t, newCodec(Config{}), typ, []byte(text))
+			decodesAsTheLibrary(t, newCodec(Config{Strict: true}), typ, []byte(text))
 		}
 	}
 }
 
 func TestFloatsAreWrittenAsTheLibraryDoes(t *testing.T) {
-	c := newCodec()
+	c := newCodec(Config{})
 	for _, f := range []float64{0, math.Copysign(0, -1), 1, -1, 0.1, 1e-6, 9.99e-7, 1e-7, 1e20, 1e21, 1e15, 1e15 + 1, 123456789, 16777216, 16777217, 16777219, 1 << 53, math.MaxFloat64,
 		math.SmallestNonzeroFloat64, math.MaxFloat32, math.SmallestNonzeroFloat32, 3.5e-10, 1e-10, 1e100, math.Inf(1), math.NaN()} {
 		encodesAsTheLibrary(t, c, f)
@@ -153,7 +153,7 @@ func TestFloatsAreWrittenAsTheLibraryDoes(t *testing.T) {
 func TestTheCommonTypesAreNotLeftToTheLibrary(t *testing.T) {
 	text := []byte(`{"text":"a","list":[{"price":1}],"map":{"a":{"price":2}},"any":{"x":[1]},"addr":"::1","time":"2024-01-02T03:04:05Z"}`)
 	var v plainOuter
-	c := newCodec()
+	c := newCodec(Config{})
 	if !c.decodeFast(text, &v) {
 		t.Error("the text was left to the library")
 	}
@@ -163,7 +163,7 @@ func TestTheCommonTypesAreNotLeftToTheLibrary(t *testing.T) {
 }
 
 func TestDecodeAddsToWhatTheTargetHoldsAsTheLibraryDoes(t *testing.T) {
-	c := newCodec()
+	c := newCodec(Config{})
 	fresh := func() *plainOuter {
 		name := "old"
 		return &plainOuter{Int: 5, Text: "old", Bytes: []byte("old"), List: []*inner{{Price: 1}}, Map: map[string]inner{"a": {Price: 1, Name: &name}}, Any: map[string]any{"a": 1.0}, inner: inner{Name: &name}}
@@ -187,13 +187,13 @@ func FuzzLibrary(f *testing.F) {
 		f.Add(byte(2), []byte(text))
 	}
 	f.Fuzz(func(t *testing.T, pick byte, data []byte) {
-		decodesAsTheLibrary(t, newCodec(), differentialTargets[int(pick)%len(differentialTargets)], data)
+		decodesAsTheLibrary(t, newCodec(Config{}), differentialTargets[int(pick)%len(differentialTargets)], data)
 	})
 }
 
 func FuzzFloat(f *testing.F) {
 	f.Add(uint64(0))
 	f.Fuzz(func(t *testing.T, bits uint64) {
-		encodesAsTheLibrary(t, newCodec(), []any{math.Float64frombits(bits), math.Float32frombits(uint32(bits))})
+		encodesAsTheLibrary(t, newCodec(Config{}), []any{math.Float64frombits(bits), math.Float32frombits(uint32(bits))})
 	})
 }

@@ -19,7 +19,7 @@ func mixedValue() any {
 func TestWhatIsReadOutlivesItsTextAndTheNextOnes(t *testing.T) {
 	text := []byte(mixed)
 	var first any
-	if !newCodec().decodeFast(text, &first) {
+	if !newCodec(Config{}).decodeFast(text, &first) {
 		t.Fatal("left to the library")
 	}
 	clear(text)
@@ -51,7 +51,7 @@ func TestAListThatGrowsDoesNotShowInAnotherOne(t *testing.T) {
 // A reader that met a fault is used again. The next text must not see them.
 func TestATextWithAFaultLeavesNothingToTheNextOne(t *testing.T) {
 	r := readers.New().(*reader)
-	c := newCodec()
+	c := newCodec(Config{})
 	for length := range len(mixed) {
 		for _, text := range []string{mixed[:length], mixed} {
 			r.codec, r.data = c, []byte(text)
@@ -69,7 +69,7 @@ func TestATextWithAFaultLeavesNothingToTheNextOne(t *testing.T) {
 
 func TestAReaderKeepsABoundedBuffer(t *testing.T) {
 	r := readers.New().(*reader)
-	c := newCodec()
+	c := newCodec(Config{})
 	r.codec, r.data = c, []byte("["+strings.Repeat("1,", 100)+`"`+strings.Repeat(`\n`, 10*maxPooled)+`"]`)
 	if _, ok := r.dynamic(c.maxDepth); !ok {
 		t.Fatal("not read")

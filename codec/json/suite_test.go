@@ -27,10 +27,10 @@ var features = codectest.Features{
 	},
 }
 
-func TestConformance(t *testing.T) { codectest.Run(t, json.New(), features) }
+func TestConformance(t *testing.T) { codectest.Run(t, json.Codec, features) }
 
-func FuzzShapes(f *testing.F) { codectest.Fuzz(f, json.New(), features) }
+func FuzzShapes(f *testing.F) { codectest.Fuzz(f, json.Codec, features) }
 
-func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, json.New()) }
+func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, json.Codec) }
 
 // end

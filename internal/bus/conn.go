@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/deadline"
 	"github.com/sabir-go/sabir/internal/seal"
-	"github.com/sabir-go/sabir/transport"
 )
 
 // conn is one side of a session.
@@ -34,8 +34,8 @@ type conn struct {
 	sealing       sealing
 	readable      sync.Cond
 	writable      sync.Cond
-	readDeadline  transport.Deadline
-	writeDeadline transport.Deadline
+	readDeadline  deadline.Deadline
+	writeDeadline deadline.Deadline
 	out           outgoing
 	in            incoming
 	opened        chan struct{} // closed when the other side has the session, or when it is over
@@ -316,7 +316,7 @@ func (c *conn) SetReadDeadline(t time.Time) error { return c.setDeadlines(t, &c.
 
 func (c *conn) SetWriteDeadline(t time.Time) error { return c.setDeadlines(t, &c.writeDeadline) }
 
-func (c *conn) setDeadlines(t time.Time, deadlines ...*transport.Deadline) error {
+func (c *conn) setDeadlines(t time.Time, deadlines ...*deadline.Deadline) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state == closing || c.state == over && c.cause == nil {

@@ -1,8 +1,8 @@
 // Package codectest states what codecs do, as tests that every one of them runs.
 //
-//	func TestConformance(t *testing.T) { codectest.Run(t, json.New(), codectest.Features{Evolves: true}) }
-//	func FuzzDecode(f *testing.F)      { codectest.Fuzz(f, json.New(), codectest.Features{Evolves: true}) }
-//	func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, json.New()) }
+//	func TestConformance(t *testing.T) { codectest.Run(t, json.Codec, codectest.Features{Evolves: true}) }
+//	func FuzzDecode(f *testing.F)      { codectest.Fuzz(f, json.Codec, codectest.Features{Evolves: true}) }
+//	func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, json.Codec) }
 //
 // A format rarely holds everything that Go has. What it does not hold is stated in [Features], with the reason, and the
 // suite then wants it refused: a value is never written as something else.

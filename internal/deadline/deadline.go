@@ -1,4 +1,5 @@
-package transport
+// Package deadline gives connections deadlines that have none of their own.
+package deadline
 
 import (
 	"sync"

@@ -51,7 +51,7 @@ func named(err error) error {
 	return err
 }
 
-var added = &shouted{Codec: json.New()}
+var added = &shouted{Codec: json.Codec}
 
 func init() { codec.Register(added) } // step 2
 

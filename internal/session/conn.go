@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/deadline"
 )
 
 // Raw is the connection of a carrier, below a session. Its Write must not wait for the peer's program as long as no more bytes
@@ -55,7 +55,7 @@ type Conn struct {
 	mu                   sync.Mutex
 	readable, writable   sync.Cond // over mu
 	changed              sync.Cond // over mu: for the handshake and the goodbye
-	readLimit, sendLimit transport.Deadline
+	readLimit, sendLimit deadline.Deadline
 	in                   []byte // in[taken:] is unread
 	taken                int
 	unreturned           int // units of the peer's that were not given back

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/deadline"
 )
 
 // flowLimit is the number of bytes that are under way in one direction before writers block, as in the buffers of a socket.
@@ -27,7 +27,7 @@ type flow struct {
 	lastArrival time.Time
 	arrival     *time.Timer
 
-	readTimer, writeTimer transport.Deadline
+	readTimer, writeTimer deadline.Deadline
 
 	readerClosed, writerClosed bool
 	readerReset, writerReset   bool // this side of the connection got a reset

@@ -43,10 +43,10 @@ func contenders[D any](document D) (map[string]contender, error) {
 	all := map[string]contender{
 		"native, any":           ofPacket(native.Codec, loose),
 		"json, any":             ofPacket(json.Codec, loose),
-		"avro, JSON inside":     ofJSONInside(avro.New(avro.Fingerprint()), document),
+		"avro, JSON inside":     ofJSONInside(avro.SingleObject, document),
 		"protobuf, JSON inside": ofJSONInside(protobuf.Codec, document),
 		"thrift, JSON inside":   ofJSONInside(thrift.Codec, document),
-		"avro":                  ofPacket(avro.New(avro.Fingerprint()), document),
+		"avro":                  ofPacket(avro.SingleObject, document),
 	}
 	for _, c := range []codec.Codec{native.Codec, json.Codec, msgpack.Codec, cbor.Codec, protobuf.Codec, thrift.Codec} {
 		all[c.Name()] = ofPacket(c, document)

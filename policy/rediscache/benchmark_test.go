@@ -55,7 +55,7 @@ func BenchmarkAnswerInRedis(b *testing.B) {
 }
 
 func BenchmarkAnswerInRedisAsJSON(b *testing.B) {
-	n := newNode(b, open(b, brokers.ForTest(b, brokers.Redis).URL(), rediscache.Config{Codec: json.New()}), hello)
+	n := newNode(b, open(b, brokers.ForTest(b, brokers.Redis).URL(), rediscache.Config{Codec: json.Codec}), hello)
 	byCallers(b, func(b *testing.B, _ int) { callFor(b, n, "Ada") })
 }
 

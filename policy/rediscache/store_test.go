@@ -20,7 +20,7 @@ import (
 
 func TestAnAnswerOfOneNodeIsGivenByAnother(t *testing.T) {
 	url := brokers.ForTest(t, brokers.Redis).URL()
-	for name, config := range map[string]rediscache.Config{"native": {}, "json": {Codec: json.New()}} {
+	for name, config := range map[string]rediscache.Config{"native": {}, "json": {Codec: json.Codec}} {
 		t.Run(name, func(t *testing.T) {
 			var r runs
 			a, b := newNode(t, open(t, url, config), r.handler), newNode(t, open(t, url, config), r.handler)
