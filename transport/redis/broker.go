@@ -125,6 +125,7 @@ func (b *broker) run(s *session) {
 		s.cut()
 		b.queue.setDown()
 		pump.Wait()
+		err = s.why(err)
 		s.close()
 		b.failed.Clear()
 		b.notify(func() {
@@ -210,6 +211,7 @@ func (b *broker) pump(s *session) {
 			received, err := result.AsInt64()
 			switch {
 			case result.NonRedisError() != nil:
+				s.unsent = err
 				lost = true
 			case err != nil:
 				refused = fmt.Errorf("the broker refuses messages on %s: %w", m.subject, err)

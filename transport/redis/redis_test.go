@@ -72,6 +72,32 @@ func TestAConnectionThatTheServerCutsIsRestored(t *testing.T) {
 	}
 }
 
+func TestAServerThatFallsSilentIsLostWithThatReason(t *testing.T) {
+	for _, publishing := range []bool{false, true} {
+		t.Run(map[bool]string{false: "quiet", true: "publishing"}[publishing], func(t *testing.T) {
+			t.Parallel()
+			server := brokers.ForTest(t, brokers.Redis)
+			m := transporttest.Join(t, server.URL(), transport.Config{KeepAlive: 3 * time.Second}) // in which a busy machine must answer
+			messages := m.Messages(t, "silent")
+			if err := server.Suspend(); err != nil {
+				t.Fatal(err)
+			}
+			if publishing {
+				m.Publish("silent", []byte("lost"))
+			}
+			if err := transporttest.Receive(t, m.Lost); !strings.Contains(err.Error(), "did not answer for 3s") {
+				t.Errorf("the loss is reported as %v", err)
+			}
+			if err := server.Resume(); err != nil {
+				t.Fatal(err)
+			}
+			transporttest.Receive(t, m.Restored)
+			m.Publish("silent", []byte("again"))
+			transporttest.Await(t, messages, "again")
+		})
+	}
+}
+
 func TestAUserWithoutTheRightLearnsOfIt(t *testing.T) {
 	server := brokers.ForTest(t, brokers.Redis, brokers.Config{Extra: `user bob on >s3cret resetchannels &allowed +@all`})
 	at, _ := url.Parse(server.URL())

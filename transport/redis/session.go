@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"sync"
 	"time"
 
@@ -27,6 +28,8 @@ type session struct {
 	cutOnce sync.Once
 	cut     func()        // ends the connections
 	ended   chan struct{} // closed by cut
+	unsent  error         // of what could not be published; nil for none
+	limit   time.Duration // for which the server may be silent
 }
 
 // errMore is the error of what needs more connections than a session has.
@@ -43,7 +46,7 @@ func open(ctx context.Context, a *redis.Address, config transport.Config, delive
 	if err := transport.CheckBroker(ctx, &url.URL{Host: server}, config); err != nil { // Sentinels may name any
 		return nil, err
 	}
-	s := &session{ended: make(chan struct{})}
+	s := &session{ended: make(chan struct{}), limit: pingLimit(config)}
 	d := &dialer{ctx: ctx, tls: a.TLS, config: config}
 	s.cut = func() {
 		s.cutOnce.Do(func() {
@@ -93,6 +96,17 @@ func pingLimit(config transport.Config) time.Duration {
 		return max(idle, time.Second)
 	}
 	return 24 * time.Hour
+}
+
+// why is the reason for which the session ended, of that with which its subscriber's connection did. What is published is pumped no more.
+func (s *session) why(err error) error {
+	if errors.Is(err, net.ErrClosed) && s.unsent != nil {
+		err = s.unsent // which cut the other one
+	}
+	if errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err) {
+		return fmt.Errorf("the broker did not answer for %v", s.limit)
+	}
+	return err
 }
 
 // close ends the session; it need not be cut before.
