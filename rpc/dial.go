@@ -67,13 +67,13 @@ type Foreign struct {
 //
 // Inputs and answers are encoded as package codec/protobuf describes, so fields are known by number. A struct whose fields have other
 // numbers or names than the method's message is refused with an error that says which tag is missing, before anything is sent.
-// Generated messages are taken as they are, and so is JSON, such as that of [sabir.CallJSON] and `sabir call`.
+// Generated messages are taken as they are, and so is JSON, such as that of [sabir.CallJSON].
 //
 // The deadline and the cancellation of a call reach the server, its metadata as headers, except those of HTTP itself. Headers and trailers of the
 // answer are given to whoever takes them by gateway.WithAnswer. Errors keep code and message;
 // google.rpc.ErrorInfo gives the name, and BadRequest, Struct or the other details are the error's data. A server that could not be
 // reached is a retryable [sabir.ErrServiceUnavailable], a connection that was lost under a call a [sabir.ErrLinkLost]. The actions are for the
-// nodes of the cluster, not for callers over HTTP.
+// nodes that have the Dial, not for other nodes of the cluster, nor for callers over HTTP.
 func Dial(f Foreign) sabir.NodeOption {
 	if target, ok := strings.CutPrefix(f.URL, "dns:"); ok {
 		return sabir.WithExtension(newDNSTarget(f, target))

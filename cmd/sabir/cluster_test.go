@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,28 @@ func TestListsOfACluster(t *testing.T) {
 	}
 	if len(nodes) != 3 {
 		t.Errorf("%d nodes, want 3", len(nodes))
+	}
+}
+
+// foreignNode is a node of another framework, which nothing is asked here.
+type foreignNode struct{ sabir.ForeignNode }
+
+func (foreignNode) Name() string { return "js-1" }
+
+func TestANodeOfAnotherFrameworkIsAsTheNodeWithTheBridgeKnowsIt(t *testing.T) {
+	address := freePort(t)
+	startMember(t, "a", address)
+	bridging := startMember(t, "b", address)
+	offer := sabir.ForeignOffer{Node: introspect.Node{Framework: "moleculer 0.15.2"}}
+	if err := bridging.SetForeign(foreignNode{}, offer); err != nil {
+		t.Fatal(err)
+	}
+	defer bridging.DropForeign(foreignNode{})
+	run := sabirRun(t, "nodes", "--json", "--join", address)
+	nodes := oneJSON[[]surveyed](t, run.out)
+	at := slices.IndexFunc(nodes, func(s surveyed) bool { return s.ID == "js-1" })
+	if len(nodes) != 3 || at < 0 || nodes[at].Framework != offer.Node.Framework || nodes[at].State != sabir.StateRunning.String() {
+		t.Errorf("%+v", nodes)
 	}
 }
 

@@ -60,7 +60,7 @@ func (c *cli) survey(ctx context.Context, to target, probes int) ([]surveyed, er
 	}
 	asked.Wait()
 	addViews(list)
-	return g.addUnreached(ctx, list), nil
+	return g.addUnreached(list), nil
 }
 
 // addReadiness adds whether the node that answers over HTTP is ready, which the list of nodes does not tell.
@@ -140,25 +140,23 @@ func (s *surveyed) misses() string {
 	return ": " + strings.Join(names, ", ")
 }
 
-// addUnreached adds the nodes that others know and this observer could not link to: they do not answer it.
-func (g *clusterClient) addUnreached(ctx context.Context, list []surveyed) []surveyed {
-	ctx, cancel := context.WithTimeout(ctx, probeLimit)
-	defer cancel()
-	near := slices.IndexFunc(list, func(s surveyed) bool { return !s.ClientOnly && s.State == sabir.StateRunning.String() })
-	if near < 0 {
-		return list
+// addUnreached adds the nodes that others know and this observer does not. Those to which it could not link do not answer it. Nodes of other frameworks
+// have no links: they are what the nodes say that have a bridge to them.
+func (g *clusterClient) addUnreached(list []surveyed) []surveyed {
+	known := map[string]bool{g.node.ID(): true}
+	for _, s := range list {
+		known[s.ID] = true
 	}
-	known, err := sabir.Call[[]introspect.Node](ctx, g.node, "$node.nodes", sabir.Empty{}, sabir.ToNode(list[near].ID))
-	if err != nil {
-		return list
-	}
-	for _, info := range known {
-		there := slices.ContainsFunc(list, func(s surveyed) bool { return s.ID == info.ID })
-		if there || info.ClientOnly || info.ID == g.node.ID() {
-			continue
+	for _, observer := range list {
+		for _, info := range observer.sees {
+			if known[info.ID] || info.ClientOnly {
+				continue
+			}
+			if info.Framework == "" {
+				info.State, info.RTT, info.Load = stateSilent, 0, introspect.Load{}
+			}
+			known[info.ID], list = true, append(list, surveyed{Node: info, Offers: []string{}})
 		}
-		info.State, info.RTT, info.Load = stateSilent, 0, introspect.Load{}
-		list = append(list, surveyed{Node: info, Offers: []string{}})
 	}
 	slices.SortFunc(list, func(a, b surveyed) int { return strings.Compare(a.ID, b.ID) })
 	return list
