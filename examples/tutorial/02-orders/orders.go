@@ -104,8 +104,6 @@ func (s *service) take(in CreateOrder) (Order, error) {
 	return order, nil
 }
 
-// end
-
 func (s *service) get(_ context.Context, in GetOrder) (Order, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,3 +113,5 @@ func (s *service) get(_ context.Context, in GetOrder) (Order, error) {
 	}
 	return order, nil
 }
+
+// end

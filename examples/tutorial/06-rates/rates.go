@@ -9,6 +9,7 @@ import (
 	"github.com/sabir-go/sabir/policy"
 )
 
+// doc: policies
 type GetRate struct {
 	Currency string `json:"currency" validate:"required,len=3"`
 }
@@ -21,7 +22,6 @@ type Rate struct {
 // Get reads only, so that it may be tried again.
 var Get = sabir.NewAction[GetRate, Rate]("rates.get", sabir.Idempotent())
 
-// doc: policies
 // New makes the service. ask is the request to the bank.
 func New(ask func(ctx context.Context, currency string) (float64, error)) *sabir.Service {
 	s := sabir.NewService("rates")
