@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -54,7 +55,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return exitOK
 	}
 	c.json = c.json || slices.Contains(args, "--json") // the flags may not have been read
-	if ctx.Err() != nil && sabir.AsError(err).Code == sabir.CodeCanceled {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || sabir.AsError(err).Code == sabir.CodeCanceled) {
 		err = failf("interrupted")
 	}
 	return c.fail(command, err)
