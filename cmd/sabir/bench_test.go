@@ -110,8 +110,6 @@ func TestAnInterruptedCommandSaysThatItWas(t *testing.T) {
 	for _, args := range [][]string{
 		{"bench", "hangs.on", "--timeout", "1h", "-d", "1h"}, // while its first call runs
 		{"call", "hangs.on", "-"},                            // while it reads its input
-		{"demo", "--http", "127.0.0.1:0"},                    // while it starts
-		{"demo", "--http", "127.0.0.1:0", "--nodes", "2"},
 	} {
 		var out, errOut strings.Builder
 		stdin, never := io.Pipe()
