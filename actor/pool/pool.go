@@ -45,7 +45,7 @@ const (
 	defaultWithin   = 5 * time.Second
 )
 
-// work is what the process of a pool begins with.
+// work holds the worker and the settings that the process of a pool begins with.
 type work struct {
 	worker actor.Spec
 	Config

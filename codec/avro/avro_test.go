@@ -267,7 +267,7 @@ func FuzzForeignSchemas(f *testing.F) {
 	})
 }
 
-func ExampleAppend() {
+func Example_append() {
 	type version1 struct {
 		ID    int32  `json:"id"`
 		Owner string `json:"owner"`

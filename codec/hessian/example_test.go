@@ -28,7 +28,7 @@ func ExampleRegister() {
 	// &{Name:Ada Age:36} hessian_test.Color <nil>
 }
 
-func ExampleAppend() {
+func Example_append() {
 	type order struct { // without a Java name: a map
 		ID    int64    `json:"id"`
 		Items []string `json:"items"`
@@ -38,7 +38,7 @@ func ExampleAppend() {
 	// Output: "H\x02id\xe7\x05itemsy\x03teaZ" <nil>
 }
 
-func ExampleDecode() {
+func Example_decode() {
 	var user struct {
 		Name string `json:"name"`
 		Age  int8   `json:"age"`

@@ -35,7 +35,7 @@ func ExampleDecode() {
 	// place: /items/1/price
 }
 
-func ExampleStrict() {
+func ExampleConfig() {
 	var config struct {
 		Port int `json:"port"`
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/sabir-go/sabir/codec/protobuf"
 )
 
-func ExampleAppend() {
+func Example_append() {
 	type order struct {
 		ID    string   `json:"id" protobuf:"1"`
 		Total int64    `json:"total" protobuf:"4"`
