@@ -17,7 +17,10 @@ import (
 
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/app"
+	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/actor/meta"
+	"github.com/sabir-go/sabir/actor/pool"
 	"github.com/sabir-go/sabir/actor/supervise"
 	"github.com/sabir-go/sabir/bridge/dubbo/zookeeper"
 	microconsul "github.com/sabir-go/sabir/bridge/micro/consul"
@@ -27,6 +30,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/cluster/consul"
 	"github.com/sabir-go/sabir/cluster/etcd"
+	codecjson "github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/config"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/httpaccess"
@@ -43,7 +47,7 @@ import (
 // configs has each exported configuration of the module, which TestEveryConfigIsAmongThoseThatShowNoSecret holds.
 var configs = []any{
 	actor.Config{}, actor.TopicConfig{}, app.Config{}, supervise.Config{}, store.Config{}, engine.Config{}, gateway.HTTPConfig{}, rediscache.Config{},
-	config.Config{}, telemetry.Config{}, transport.Config{}, auth.BasicConfig{}, auth.JWTConfig{}, auth.KeyConfig{}, auth.SessionConfig{}, redissessions.Config{},
+	config.Config{}, telemetry.Config{}, transport.Config{}, grain.Config{}, meta.NetConfig{}, meta.WebConfig{}, pool.Config{}, codecjson.Config{}, auth.BasicConfig{}, auth.JWTConfig{}, auth.KeyConfig{}, auth.SessionConfig{}, redissessions.Config{},
 	auth.TokenKey{}, lease.Config{}, etcd.Directory{}, zookeeper.Registry{}, consul.Directory{}, microetcd.Registry{}, microconsul.Registry{}, micronats.Registry{}, micronats.Broker{}, webhook.Endpoint{}, webhook.Receiver{},
 }
 
@@ -60,7 +64,7 @@ var secretFields = regexp.MustCompile(`(Secret|Secrets|Key|Keys|Password|Token|U
 func fill(v reflect.Value) (places int) {
 	for i := range v.NumField() {
 		field, at := v.Type().Field(i), v.Field(i)
-		if !field.IsExported() || !secretFields.MatchString(field.Name) {
+		if !field.IsExported() || at.Kind() == reflect.Func || !secretFields.MatchString(field.Name) {
 			continue
 		}
 		places++

@@ -16,7 +16,7 @@ var served = map[string]string{
 	"transport/http/listen.go":      "httpstrict.Serve(&server, ",
 	"transport/h2/h2.go":            "httpstrict.Serve(&server, ",
 	"internal/http1/server.go":      "s.fallback.Serve(s.handovers)", // to which http1 gives httpstrict's connections
-	"web/web.go":                    "s.engine.Serve(s.listener)",    // which has the server as its fallback
+	"web/web.go":                    "o.engine.Serve(o.listener)",    // which has the server as its fallback
 }
 
 var (
