@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -25,8 +26,7 @@ type Server struct {
 // Open connects within ctx, for what must not be lost, and warns where the server is set to lose it. The key prefix:confirm
 // is written to where replicas have nothing else to confirm. The error is the client's, or [replication.ErrNotOffered].
 func Open(ctx context.Context, a *Address, option rueidis.ClientOption, log *slog.Logger) (*Server, error) {
-	limitDial(ctx, &option)
-	client, err := a.Client(option)
+	client, err := a.clientWithin(ctx, option)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,30 @@ func (s *Server) warn(ctx context.Context, name string, log *slog.Logger) {
 	}
 }
 
-// limitDial has dialling end with ctx, which the client does not know when it starts.
+// clientWithin is Client, and returns when ctx ends, which the client does not know when it connects first. A shorter limit in the options
+// would hold for all connections that it makes later.
+func (a *Address) clientWithin(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, error) {
+	var client rueidis.Client
+	var err error
+	made := make(chan struct{})
+	go func() {
+		defer close(made)
+		client, err = a.Client(option)
+	}()
+	select {
+	case <-made:
+		return client, err
+	case <-ctx.Done():
+		go func() {
+			if <-made; err == nil {
+				client.Close()
+			}
+		}()
+		return nil, fmt.Errorf("it did not answer: %w", ctx.Err())
+	}
+}
+
+// limitDial has dialling end with ctx, for a client that is used once.
 func limitDial(ctx context.Context, option *rueidis.ClientOption) {
 	if end, ok := ctx.Deadline(); ok {
 		left := max(time.Until(end), time.Millisecond)
