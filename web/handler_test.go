@@ -275,3 +275,12 @@ func TestAFaultOfTheGatewayItselfIsAnsweredAndLogged(t *testing.T) {
 		t.Errorf("got %d %s, log %s", w.Code, w.Body.String(), log.String())
 	}
 }
+
+func TestANilPointerIsAnsweredAsNull(t *testing.T) {
+	s := sabir.NewService("notes")
+	sabir.Handle(s, "find", func(context.Context, sabir.Empty) (*struct{ Text string }, error) { return nil, nil })
+	node := start(t, sabir.Serve(s), sabir.HTTP(":0"))
+	if a := post(t, "http://"+node.HTTPAddr()+"/notes/find", `{}`); a.status != http.StatusOK || strings.TrimSpace(a.body) != "null" {
+		t.Errorf("got %d %q", a.status, a.body)
+	}
+}
