@@ -383,7 +383,7 @@ func TestApplicationsWithoutSenseAreRefused(t *testing.T) {
 		"needs unknown":   {w.app("a", "b")},
 		"needs itself":    {w.app("a", "b"), w.app("b", "c"), w.app("c", "a")},
 	} {
-		if _, err := app.Controller(app.Config{Apps: apps}).Start(w.system); sabir.AsError(err).Name != "ApplicationConfig" {
+		if _, err := app.Controller(app.Config{Apps: apps}).Start(w.system); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "ApplicationConfig", "")) {
 			t.Error(name, err)
 		}
 	}

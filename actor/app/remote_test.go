@@ -73,7 +73,7 @@ func TestApplicationIsControlledFromAnotherNodeThatIsPermitted(t *testing.T) {
 			t.Error("neither the environment nor the level came")
 		}
 	})
-	if err := app.SetEnv(ctx, near, "b", "k", 5, onFar); sabir.AsError(err).Name != "ApplicationConfig" {
+	if err := app.SetEnv(ctx, near, "b", "k", 5, onFar); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "ApplicationConfig", "")) {
 		t.Error("a number was sent:", err)
 	}
 	if err := app.Stop(ctx, near, "b", onFar); err != nil {
