@@ -261,6 +261,9 @@ func TestVersionNamesGoAndSystem(t *testing.T) {
 	if got.Version == "" || !strings.HasPrefix(got.Go, "go1.") || got.OS == "" || got.Arch == "" {
 		t.Errorf("%+v", got)
 	}
+	if flag := sabirRun(t, "--version").out; flag != sabirRun(t, "version").out {
+		t.Errorf("--version is %q", flag)
+	}
 	if plain := sabirRun(t, "version").out; !strings.HasPrefix(plain, "sabir "+got.Version+" (go1.") {
 		t.Error(plain)
 	}

@@ -90,9 +90,11 @@ HTTP (--url), or joins a cluster as a client-only node and talks to all of its n
 			}
 			return nil
 		},
+		Version:       version().String(), // for --version, which many try first
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetVersionTemplate("sabir {{.Version}}\n")
 	root.SetIn(c.stdin)
 	root.SetOut(c.stdout)
 	root.SetErr(c.stderr)

@@ -36,11 +36,13 @@ func (c *cli) versionCommand() *cobra.Command {
 				writeJSON(c.stdout, v)
 				return nil
 			}
-			fmt.Fprintf(c.stdout, "sabir %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
+			fmt.Fprintf(c.stdout, "sabir %s\n", v)
 			return nil
 		},
 	}
 }
+
+func (v versionInfo) String() string { return fmt.Sprintf("%s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch) }
 
 func version() versionInfo {
 	v := versionInfo{Version: sabir.ModuleVersion, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
