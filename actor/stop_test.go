@@ -44,6 +44,31 @@ func stopMany(t *testing.T, n int) {
 	}
 }
 
+func TestASecondStopWaitsForTheFirst(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		pid := spawn(t, s, hooks{})
+		g := busyIn(t, s, pid)
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { first <- s.Stop(context.Background()) }()
+		bubbletest.Wait()
+		go func() { second <- s.Stop(context.Background()) }()
+		bubbletest.Wait()
+		if len(second) != 0 {
+			t.Error("it returned while a process was there")
+		}
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		wantError(t, s.Stop(short), context.DeadlineExceeded)
+		close(g.open)
+		if err := <-first; err != nil {
+			t.Error(err)
+		}
+		if err := <-second; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestStopLetsProcessesFinishWhatLiesBeforeIt(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got notes

@@ -42,7 +42,8 @@ type System struct {
 	groups          groupTable
 	internalProcess atomic.Int64 // processes of the runtime itself
 	stopped         atomic.Bool
-	awaitsNode      atomic.Bool // it was given to a node that has not started
+	stopEnded       chan struct{} // closed when Stop has ended
+	awaitsNode      atomic.Bool   // it was given to a node that has not started
 	faults          faults
 	unhandled       unhandledLog
 	dead            struct{ undelivered, dropped, unhandled atomic.Int64 }
@@ -65,7 +66,7 @@ func NewSystem(config Config) *System { return newSystem(config, seam.Machine{},
 
 // newSystem makes a system with a clock, and without workers if there are hooks.
 func newSystem(config Config, clock seam.Clock, hooks *seam.Hooks[PID]) *System {
-	s := &System{log: config.Logger, clock: clock, maxProcesses: config.MaxProcesses}
+	s := &System{log: config.Logger, clock: clock, maxProcesses: config.MaxProcesses, stopEnded: make(chan struct{})}
 	s.remote.allowed = slices.Clone(config.Nodes)
 	if s.log == nil {
 		s.log = slog.Default()
@@ -124,11 +125,25 @@ func (s *System) ended(pid PID, reason error) {
 }
 
 // Stop ends all processes. Each gets an Exit with ErrShutdown, except for those that a supervisor ends. Processes that have not
-// ended when ctx does are killed.
+// ended when ctx does are killed. A second Stop waits for the first one, which alone reports that. A callback that waits for Stop keeps it
+// waiting: call it from a goroutine.
 func (s *System) Stop(ctx context.Context) error {
-	if !s.stopped.CompareAndSwap(false, true) {
-		return nil
+	if s.awaitsNode.Load() {
+		return nil // it has not begun
 	}
+	if !s.stopped.CompareAndSwap(false, true) {
+		select {
+		case <-s.stopEnded:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	defer close(s.stopEnded)
+	return s.stop(ctx)
+}
+
+func (s *System) stop(ctx context.Context) error {
 	for pid := range s.all() {
 		if !s.leftToParent(pid) {
 			s.push(pid, exitEnvelope(Exit{Reason: ErrShutdown}), nil)
