@@ -151,7 +151,7 @@ func TestCallsGoToAnyNodeOrToTheNamedOne(t *testing.T) {
 		"an error of the service":           {[]string{"call", "users.get", "id=u-99"}, "UserNotFound (NotFound) on node demo-"},
 		"a stream that is called":           {[]string{"call", "orders.watch"}, "stream"},
 		"an action that is opened":          {[]string{"call", "users.get", "--stream"}, "is not a stream"},
-		"a stream that is not there at all": {[]string{"call", "orders.look", "--stream"}, "no action orders.look"},
+		"a stream that is not there at all": {[]string{"call", "orders.look", "--stream"}, "no action is called orders.look"},
 	} {
 		got := sabirRun(t, test.args...)
 		if got.code != exitFailed || !strings.Contains(got.errOut, test.want) || strings.Contains(got.errOut, "cli-") || got.out != "" {
