@@ -293,34 +293,7 @@ func (d *decoder) texts() map[string]string {
 }
 
 func (d *decoder) integer(t *layout.Type, at unsafe.Pointer) {
-	n := d.long()
-	ok := true
-	switch t.Kind {
-	case layout.Int8:
-		*(*int8)(at) = int8(n)
-		ok = n == int64(int8(n))
-	case layout.Int16:
-		*(*int16)(at) = int16(n)
-		ok = n == int64(int16(n))
-	case layout.Int32:
-		*(*int32)(at) = int32(n)
-		ok = n == int64(int32(n))
-	case layout.Int64:
-		*(*int64)(at) = n
-	case layout.Uint8:
-		*(*uint8)(at) = uint8(n)
-		ok = n == int64(uint8(n))
-	case layout.Uint16:
-		*(*uint16)(at) = uint16(n)
-		ok = n == int64(uint16(n))
-	case layout.Uint32:
-		*(*uint32)(at) = uint32(n)
-		ok = n == int64(uint32(n))
-	case layout.Uint64:
-		*(*uint64)(at) = uint64(n)
-		ok = n >= 0
-	}
-	if !ok {
+	if !layout.SetInteger(t.Kind, at, d.long()) {
 		d.fail("a number out of the range of " + t.Go.String())
 	}
 }

@@ -132,33 +132,8 @@ var integers = [...]bool{apache.I08: true, apache.I16: true, apache.I32: true, a
 // integer reads an integer of the writer's type into the reader's, which may be wider or narrower.
 func (d *decoder) integer(v *value, wire apache.TType, at unsafe.Pointer) {
 	n := d.number(wire)
-	ok := true
-	switch v.kind {
-	case layout.Int8:
-		*(*int8)(at) = int8(n)
-		ok = n == int64(int8(n))
-	case layout.Int16:
-		*(*int16)(at) = int16(n)
-		ok = n == int64(int16(n))
-	case layout.Int32:
-		*(*int32)(at) = int32(n)
-		ok = n == int64(int32(n))
-	case layout.Int64:
-		*(*int64)(at) = n
-	case layout.Uint8:
-		*(*uint8)(at) = uint8(n)
-		ok = n == int64(uint8(n))
-	case layout.Uint16:
-		*(*uint16)(at) = uint16(n)
-		ok = n == int64(uint16(n))
-	case layout.Uint32:
-		*(*uint32)(at) = uint32(n)
-		ok = n == int64(uint32(n))
-	case layout.Uint64: // whose bits an i64 has
-		*(*int64)(at) = n
-		ok = n >= 0 || wire == apache.I64
-	}
-	if !ok {
+	wholeBits := v.kind == layout.Uint64 && wire == apache.I64 // an i64 has the bits of a uint64
+	if !layout.SetInteger(v.kind, at, n) && !wholeBits {
 		d.fail("a number out of the range of " + v.typ.Go.String())
 	}
 }

@@ -207,3 +207,33 @@ func Under(err *codec.Error, step string) *codec.Error {
 
 // UnderIndex puts the place of an element before the place of err.
 func UnderIndex(err *codec.Error, i int) *codec.Error { return Under(err, index(i)) }
+
+// SetInteger sets the integer of a kind at an address, and reports whether n is in its range. Of one that is not, the low bits are set.
+func SetInteger(kind Kind, at unsafe.Pointer, n int64) (inRange bool) {
+	switch kind {
+	case Int8:
+		*(*int8)(at) = int8(n)
+		return n == int64(int8(n))
+	case Int16:
+		*(*int16)(at) = int16(n)
+		return n == int64(int16(n))
+	case Int32:
+		*(*int32)(at) = int32(n)
+		return n == int64(int32(n))
+	case Int64:
+		*(*int64)(at) = n
+	case Uint8:
+		*(*uint8)(at) = uint8(n)
+		return n == int64(uint8(n))
+	case Uint16:
+		*(*uint16)(at) = uint16(n)
+		return n == int64(uint16(n))
+	case Uint32:
+		*(*uint32)(at) = uint32(n)
+		return n == int64(uint32(n))
+	case Uint64:
+		*(*uint64)(at) = uint64(n)
+		return n >= 0
+	}
+	return true
+}
