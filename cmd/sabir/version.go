@@ -42,7 +42,9 @@ func (c *cli) versionCommand() *cobra.Command {
 	}
 }
 
-func (v versionInfo) String() string { return fmt.Sprintf("%s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch) }
+func (v versionInfo) String() string {
+	return fmt.Sprintf("%s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch)
+}
 
 func version() versionInfo {
 	v := versionInfo{Version: sabir.ModuleVersion, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
