@@ -37,6 +37,8 @@ let current = null, lastHash = null;
 for (const p of places) {
   nav.append(h('a', { href: '#/' + p.path, title: `${p.label} (g ${p.key})`, 'data-name': p.name }, icon(p.name), h('span', { text: p.label })));
 }
+// A browser does not scroll to a link of which two pixels can be seen at the edge of a phone's bar.
+nav.addEventListener('focusin', e => e.target.scrollIntoView({ block: 'nearest', inline: 'nearest' }));
 
 // show draws the view that the address names: #/actions/users.get?filter
 function show() {
