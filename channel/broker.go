@@ -5,10 +5,10 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sabir-go/sabir"
@@ -77,7 +77,7 @@ func (s *setting) Stop(context.Context) error { return nil }
 func init() { sabir.RegisterExtension(func() sabir.Extension { return newBroker() }) }
 
 func newBroker() *broker {
-	return &broker{connecting: make(chan struct{}, 1), publishing: make(chan struct{}, maxPublishing)}
+	return &broker{connecting: make(chan struct{}, 1), aside: make(chan struct{}, maxAside), made: time.Now()}
 }
 
 // broker is a node's connection to the broker of its channels, made when it is first needed. It is an extension of each node.
@@ -87,7 +87,9 @@ type broker struct {
 	named *setting // of the option Broker; nil without. It is set before the node joins its cluster
 
 	connecting chan struct{} // has a value while one of those that need the connection makes it; the others wait for it as their contexts let them
-	publishing chan struct{} // has a value for each attempt to publish that goes on
+	aside      chan struct{} // has a value for each attempt to publish that a goroutine makes
+	made       time.Time
+	taken      atomic.Int64 // when the broker took messages last, in nanoseconds since made; 0 where an attempt has failed since
 
 	mu       sync.Mutex // never held while something is waited for
 	store    engine.Store
@@ -309,59 +311,6 @@ func (b *broker) publish(ctx context.Context, spec engine.Spec, batch []*engine.
 			return b.callerError(what, err)
 		}
 	}
-}
-
-const (
-	// maxPublishing bounds the attempts to publish that go on at once, also those whose callers have gone.
-	maxPublishing = 1024
-	// lastWord is how long an engine has to say what is wrong when its caller's time is over.
-	lastWord = 100 * time.Millisecond
-)
-
-// attempt gives messages to the broker once. It returns when ctx ends, though the engine may not: clients of brokers wait for a connection that
-// another caller makes for as long as that one has. The engine then writes to messages of its own.
-func (b *broker) attempt(ctx context.Context, spec engine.Spec, batch []*engine.Outgoing) error {
-	late := func() error { return fmt.Errorf("%w: it did not answer: %w", engine.ErrUnreachable, ctx.Err()) }
-	select {
-	case b.publishing <- struct{}{}:
-	case <-ctx.Done():
-		return late()
-	}
-	own := make([]*engine.Outgoing, len(batch))
-	for i, m := range batch {
-		copied := *m
-		own[i] = &copied
-	}
-	answered := make(chan error, 1)
-	go func() {
-		defer func() { <-b.publishing }()
-		store, err := b.declare(ctx, spec)
-		if err == nil {
-			store.Publish(ctx, spec.Name, own)
-		}
-		answered <- err
-	}()
-	var err error
-	select {
-	case err = <-answered:
-	case <-ctx.Done():
-		timer := time.NewTimer(lastWord)
-		defer timer.Stop()
-		select {
-		case err = <-answered:
-		case <-timer.C:
-			return late()
-		}
-	}
-	if err == nil {
-		for i, m := range own {
-			if m.Err != nil && m.Err == ctx.Err() { // of an attempt that began when ctx ended; an earlier one may have reached the broker
-				m.Err = late()
-			}
-			*batch[i] = *m
-		}
-	}
-	return err
 }
 
 // sleepWithin sleeps; it returns false where ctx ended first, or will.

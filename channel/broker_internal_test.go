@@ -48,20 +48,59 @@ func TestAPublisherWaitsNoLongerThanItsOwnContextWhateverItsEngineDoes(t *testin
 				t.Errorf("a publisher with a second got %v after %v", err, time.Since(asked))
 			}
 		}
-		for range maxPublishing {
+		for range maxAside {
 			go publish()
 		}
 		bubbletest.Wait()
 		publish() // for which there is no room
 		time.Sleep(time.Minute)
-		if n := len(b.publishing); n != maxPublishing {
+		if n := len(b.aside); n != maxAside {
 			t.Errorf("%d attempts go on", n)
 		}
 		close(stuck.goOn)
 		bubbletest.Wait()
-		if n := len(b.publishing); n != 0 {
+		if n := len(b.aside); n != 0 {
 			t.Errorf("%d attempts go on when the engine has ended all", n)
 		}
+	})
+}
+
+// open is an engine that takes what it gets, until it is deaf.
+type open struct {
+	deaf
+	stuck *bool
+}
+
+func (o open) Publish(ctx context.Context, channel string, batch []*engine.Outgoing) {
+	if *o.stuck {
+		o.deaf.Publish(ctx, channel, batch)
+	}
+}
+
+func TestAPublisherWaitsNoLongerThanItsContextWhenABrokerThatTookMessagesStopsToAnswer(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		b, spec, stuck := newBroker(), engine.Spec{Name: "orders"}, false
+		engineOf := open{deaf{goOn: make(chan struct{})}, &stuck}
+		b.node, b.store, b.begun, b.declared = sabir.NewNode(), engineOf, true, map[string]engine.Spec{spec.Name: spec}
+		publish := func() (time.Duration, error) {
+			asked := time.Now()
+			ctx, done := context.WithTimeout(context.Background(), time.Second)
+			defer done()
+			err := b.publish(ctx, spec, []*engine.Outgoing{{}})
+			return time.Since(asked), err
+		}
+		if _, err := publish(); err != nil {
+			t.Fatal(err)
+		}
+		stuck = true
+		time.Sleep(takenLately)
+		for range 3 {
+			if took, err := publish(); !errors.Is(err, ErrChannelUnreachable) || took > time.Second+lastWord {
+				t.Errorf("a publisher with a second got %v after %v", err, took)
+			}
+		}
+		close(engineOf.goOn)
+		bubbletest.Wait()
 	})
 }
 
