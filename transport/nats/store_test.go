@@ -42,25 +42,40 @@ func stream(t *testing.T, address, name string) jetstream.JetStream {
 	return js
 }
 
+// openStore opens the store behind an address. stop closes it.
+func openStore(t *testing.T, address string) (js jetstream.JetStream, stop func()) {
+	t.Helper()
+	at, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, release, err := nats.Connect(t.Context(), at, transport.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if js, err = jetstream.New(conn); err != nil {
+		t.Fatal(err)
+	}
+	return js, func() { conn.Close(); release() }
+}
+
+// keepOne makes the stream orders, with one message.
+func keepOne(t *testing.T, js jetstream.JetStream) {
+	t.Helper()
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "orders", Subjects: []string{"orders"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(t.Context(), "orders", []byte("one")); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestAStoreKeepsMessagesFromOneServerToTheNext(t *testing.T) {
 	address := "nats://embedded:0?sync=true&store=" + url.QueryEscape(t.TempDir())
-	at, _ := url.Parse(address)
 	for round := range 2 {
-		conn, release, err := nats.Connect(t.Context(), at, transport.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		js, err := jetstream.New(conn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		js, stop := openStore(t, address)
 		if round == 0 {
-			if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "orders", Subjects: []string{"orders"}}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := js.Publish(t.Context(), "orders", []byte("one")); err != nil {
-				t.Fatal(err)
-			}
+			keepOne(t, js)
 		} else {
 			s, err := js.Stream(t.Context(), "orders")
 			if err != nil {
@@ -71,8 +86,7 @@ func TestAStoreKeepsMessagesFromOneServerToTheNext(t *testing.T) {
 				t.Errorf("the message is %v, %v", message, err)
 			}
 		}
-		conn.Close()
-		release()
+		stop()
 	}
 }
 
@@ -240,23 +254,9 @@ func TestTheFolderOfAStoreIsForItsOwner(t *testing.T) {
 func TestAStoreWithAStreamThatCannotBeReadDoesNotStartAndKeepsItsMessages(t *testing.T) {
 	folder := t.TempDir()
 	address := "nats://embedded:0?store=" + url.QueryEscape(folder)
-	at, _ := url.Parse(address)
-	conn, release, err := nats.Connect(t.Context(), at, transport.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "orders", Subjects: []string{"orders"}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := js.Publish(t.Context(), "orders", []byte("one")); err != nil {
-		t.Fatal(err)
-	}
-	conn.Close()
-	release()
+	js, stop := openStore(t, address)
+	keepOne(t, js)
+	stop()
 	sum := filepath.Join(folder, "jetstream", "$G", "streams", "orders", "meta.sum")
 	good, err := os.ReadFile(sum)
 	if err != nil {
@@ -287,25 +287,12 @@ func TestAStoreWithAStreamThatCannotBeReadDoesNotStartAndKeepsItsMessages(t *tes
 func TestAConsumerWhosePlaceIsLostGetsAllMessagesAgain(t *testing.T) {
 	folder := t.TempDir()
 	address := "nats://embedded:0?store=" + url.QueryEscape(folder)
-	at, _ := url.Parse(address)
 	config := jetstream.ConsumerConfig{Durable: "mails", AckPolicy: jetstream.AckExplicitPolicy}
 	place := filepath.Join(folder, "jetstream", "$G", "streams", "orders", "obs", "mails", "o.dat")
 	for round := range 2 {
-		conn, release, err := nats.Connect(t.Context(), at, transport.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		js, err := jetstream.New(conn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		js, stop := openStore(t, address)
 		if round == 0 {
-			if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "orders", Subjects: []string{"orders"}}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := js.Publish(t.Context(), "orders", []byte("one")); err != nil {
-				t.Fatal(err)
-			}
+			keepOne(t, js)
 		}
 		consumer, err := js.CreateOrUpdateConsumer(t.Context(), "orders", config)
 		if err != nil {
@@ -318,8 +305,7 @@ func TestAConsumerWhosePlaceIsLostGetsAllMessagesAgain(t *testing.T) {
 		if err := message.DoubleAck(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		conn.Close()
-		release()
+		stop()
 		if err := os.WriteFile(place, make([]byte, 17), 0o600); err != nil {
 			t.Fatal(err)
 		}
