@@ -26,6 +26,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.Params = params
 	leave, ok := s.enter(x, to)
 	if !ok {
+		doNotWaitForBody(w, r)
 		write(w, r, x)
 		return
 	}
@@ -42,6 +43,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer account.Give(held)
 		if whole {
 			s.handleInGoroutine(x, to)
+		} else {
+			doNotWaitForBody(w, r)
 		}
 		writeCounted(w, r, x, account)
 	}
@@ -156,6 +159,18 @@ func write(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) {
 	}
 }
 
+// largeBody is the size in bytes from which a body may be on its way still when its request is refused.
+const largeBody = 64 << 10
+
+// doNotWaitForBody has the answer to a request sent although a large body was not read, and the connection closed after it. net/http would send it when the
+// rest of the body has come, if that is up to 256 KiB: who is refused would learn so at the end of the time for the body. With EnableFullDuplex, which
+// would keep the connection, net/http ends it by a panic (Go 1.26).
+func doNotWaitForBody(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 1 && (r.ContentLength < 0 || r.ContentLength > largeBody) {
+		w.Header().Set("Connection", "close")
+	}
+}
+
 // serveOther answers requests without a target: mounted handlers, events, preflights of browsers, and unknown paths.
 func (s *server) serveOther(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) {
 	if r.Method == http.MethodOptions && s.preflight(x) {
@@ -178,5 +193,6 @@ func (s *server) serveOther(w http.ResponseWriter, r *http.Request, x *exchange.
 		return
 	}
 	s.handleInGoroutine(x, to)
+	doNotWaitForBody(w, r)
 	write(w, r, x)
 }

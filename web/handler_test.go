@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/web/exchange"
@@ -282,5 +284,22 @@ func TestANilPointerIsAnsweredAsNull(t *testing.T) {
 	node := start(t, sabir.Serve(s), sabir.HTTP(":0"))
 	if a := post(t, "http://"+node.HTTPAddr()+"/notes/find", `{}`); a.status != http.StatusOK || strings.TrimSpace(a.body) != "null" {
 		t.Errorf("got %d %q", a.status, a.body)
+	}
+}
+
+func TestARefusalDoesNotWaitForTheRestOfALargeBody(t *testing.T) {
+	node := start(t, sabir.Serve(shop()), sabir.HTTP(":0"))
+	for _, head := range []string{"POST /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n", "POST /none HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n186A0\r\n"} {
+		conn := dialAndAsk(t, node, head+strings.Repeat(" ", 50_000))
+		defer conn.Close()
+		conn.SetReadDeadline(time.Now().Add(10 * time.Second)) // the time for a body is 30 seconds
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("%q: %v", head, err)
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode != http.StatusNotFound || !answer.Close {
+			t.Errorf("%q: got %d, closes %t", head, answer.StatusCode, answer.Close)
+		}
 	}
 }

@@ -83,6 +83,7 @@ func (s *server) serveMounted(w http.ResponseWriter, r *http.Request, x *exchang
 			}
 		}
 		m.translate(x)
+		doNotWaitForBody(w, r)
 		write(w, r, x)
 		return
 	}

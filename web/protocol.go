@@ -106,6 +106,7 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, v *requestContex
 	v.Status, v.Out = e.HTTPStatus(), v.Out[:0]
 	isolate.Do(func() error { v.runAfter(); return nil })
 	s.headers(w, v.Exchange)
+	doNotWaitForBody(w, r)
 	p.Refuse(w, r, e)
 }
 

@@ -16,6 +16,7 @@ func (s *server) openStream(w http.ResponseWriter, r *http.Request, x *exchange.
 	v := requestContext{Exchange: x, server: s, to: to, chain: to.chain}
 	var call httpstream.Call
 	if !v.admit(func() (err error) { call, err = v.streamCall(r); return err }) {
+		doNotWaitForBody(w, r)
 		write(w, r, x)
 		return
 	}
