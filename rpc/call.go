@@ -65,7 +65,7 @@ var errGone = sabir.NewError(sabir.CodeCanceled, sabir.ErrCanceled.Name, "the ca
 
 // failure is an error of the call as its caller has it. ctx is that of the request.
 func (c *call) failure(ctx context.Context, err error) *connect.Error {
-	if ctx.Err() == context.Canceled {
+	if ctx.Err() == context.Canceled || err == errGone {
 		return toConnect(errGone)
 	}
 	e := c.Public(err)

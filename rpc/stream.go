@@ -90,28 +90,22 @@ func (i streamInterceptor) WrapStreamingHandler(connect.StreamingHandlerFunc) co
 		if c.only != nil && len(header) > 0 {
 			c.only.KeepApart()
 		}
-		if err == errGone {
-			return toConnect(errGone)
-		}
-		if err != nil {
-			return c.failure(ctx, err)
-		}
-		return nil
+		return err
 	}
 }
 
-// serve passes messages on between the connection and the action until one of them ends.
-func (s *streams) serve(ctx context.Context, c *call, conn connect.StreamingHandlerConn) error {
+// serve passes messages on between the connection and the action until one of them ends. It returns the error for the caller.
+func (s *streams) serve(request context.Context, c *call, conn connect.StreamingHandlerConn) error {
 	// Streams have no deadline but their caller's.
 	c.control.SetReadDeadline(time.Time{})
 	c.control.SetWriteDeadline(time.Time{})
 	if c.http1 {
 		c.control.EnableFullDuplex()
 	}
-	ctx, end := context.WithCancelCause(ctx)
+	ctx, end := context.WithCancelCause(request)
 	defer end(nil)
 	if err := s.begin(&end); err != nil {
-		return err
+		return c.failure(request, err)
 	}
 	defer s.leave(&end)
 	defer c.Until(end)()
@@ -120,90 +114,103 @@ func (s *streams) serve(ctx context.Context, c *call, conn connect.StreamingHand
 	in.Context = gateway.WithAnswer(ctx, &c.answer)
 	stream, err := c.Action.Open(in, c.format)
 	if err != nil {
-		return err
+		return c.failure(request, err)
 	}
 	defer stream.Close()
-	received := make(chan struct{})
+	received := make(chan bool, 1) // whether the whole request was
 	go func() {
-		defer close(received)
 		pass := receive
 		if c.Action.Shape == introspect.ServerStream {
 			pass = receiveOne
 		}
-		if err := pass(conn, stream); err != nil {
+		whole, err := pass(conn, stream)
+		if err != nil {
 			end(err)
 		}
+		received <- whole
 	}()
 	defer func() {
 		end(nil)
 		stream.Close()
-		c.endRead(received)
+		if c.endRead(received) {
+			conn.ResponseHeader().Set("Connection", "close") // the rest of the request is still to come
+		}
 	}()
 	err = send(c, conn, stream)
-	if cause := context.Cause(ctx); err != nil && cause != nil && ctx.Err() != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
-		return cause // why it was ended here
+	if err == nil {
+		return nil
 	}
-	return err
+	if cause := context.Cause(ctx); cause != nil && ctx.Err() != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		err = cause // why it was ended here
+	}
+	return c.failure(request, err) // before endRead, which may end the context of the request
 }
 
-// endRead ends the reading of messages that nobody wants any more, which received signals. Over HTTP/1 it first gives the end of the
+// endRead ends the reading of messages that nobody wants any more; received says how it ends by itself. Over HTTP/1 it first gives the end of the
 // request time to come: it nearly always has, and net/http, which reads on behind it, would take the interruption for a caller that has
-// gone, and end the context of the connection's next request.
-func (c *call) endRead(received <-chan struct{}) {
+// gone, and end the context of the connection's next request. It returns whether it broke off a request over HTTP/1: connect would
+// otherwise wait for the rest of it before it answers, and a caller may wait for the answer before it sends the rest.
+func (c *call) endRead(received <-chan bool) (brokenOff bool) {
 	if c.http1 {
 		select {
-		case <-received:
-			return
+		case whole := <-received:
+			if !whole {
+				c.control.SetReadDeadline(time.Unix(1, 0))
+			}
+			return !whole
 		case <-time.After(requestEnd):
 		}
 	}
 	select {
 	case <-received:
+		return false
 	default:
 		c.control.SetReadDeadline(time.Unix(1, 0))
 		<-received
+		return c.http1
 	}
 }
 
-// receive passes on what the caller sends.
-func receive(conn connect.StreamingHandlerConn, stream *sabir.Stream[[]byte, []byte]) error {
+// receive passes on what the caller sends. It returns whether that has come to its end.
+func receive(conn connect.StreamingHandlerConn, stream *sabir.Stream[[]byte, []byte]) (whole bool, err error) {
 	for {
 		var message frame
 		err := conn.Receive(&message)
 		switch {
 		case errors.Is(err, io.EOF):
 			stream.CloseSend()
-			return nil
+			return true, nil
 		case err != nil:
-			return fromConnect(err)
+			return false, fromConnect(err)
 		}
 		if err := stream.Send(message.data); err == io.EOF {
-			return nil // the action has ended, and send returns why
+			return false, nil // the action has ended, and send returns why
 		} else if err != nil {
-			return err
+			return false, err
 		}
 	}
 }
 
-// receiveOne passes on the only message of a caller. None, or more than that, are refused before the action has any.
-func receiveOne(conn connect.StreamingHandlerConn, stream *sabir.Stream[[]byte, []byte]) error {
+// receiveOne passes on the only message of a caller. None, or more than that, are refused before the action has any. It returns
+// whether the request has come to its end.
+func receiveOne(conn connect.StreamingHandlerConn, stream *sabir.Stream[[]byte, []byte]) (whole bool, err error) {
 	var message, second frame
 	switch err := conn.Receive(&message); {
 	case errors.Is(err, io.EOF):
-		return sabir.NewError(sabir.CodeUnimplemented, sabir.CodeUnimplemented.String(), "the method takes one message, and got none")
+		return true, sabir.NewError(sabir.CodeUnimplemented, sabir.CodeUnimplemented.String(), "the method takes one message, and got none")
 	case err != nil:
-		return fromConnect(err)
+		return false, fromConnect(err)
 	}
 	switch err := conn.Receive(&second); {
 	case err == nil:
-		return sabir.NewError(sabir.CodeUnimplemented, sabir.CodeUnimplemented.String(), "the method takes one message, and got several")
+		return false, sabir.NewError(sabir.CodeUnimplemented, sabir.CodeUnimplemented.String(), "the method takes one message, and got several")
 	case !errors.Is(err, io.EOF):
-		return fromConnect(err)
+		return false, fromConnect(err)
 	}
 	if err := stream.Send(message.data); err != nil && err != io.EOF {
-		return err
+		return true, err
 	}
-	return nil
+	return true, nil
 }
 
 // send passes on what the action sends, and returns its error.

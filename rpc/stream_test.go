@@ -1,12 +1,17 @@
 package rpc_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -251,5 +256,31 @@ func TestAStreamThatEndsAtOnceLeavesItsConnectionToTheNextCall(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// net/http does not answer a request of HTTP/1.1 before its end unless it is made to, and this caller sends no end before it has the answer.
+func TestAStreamOverHTTP1ThatEndsBeforeItsCallerSaysWhy(t *testing.T) {
+	s := sabir.NewService("early")
+	sabir.HandleStream(s, "end", func(context.Context, *sabir.Stream[sabir.Empty, text]) error {
+		return sabir.NewError(sabir.CodeAborted, "Enough", "enough")
+	}, sabir.ClientStream())
+	_, node := serve(t, []sabir.Servable{s})
+	const message = "\x00\x00\x00\x00\x02{}"
+	for range 5 { // whether the message or the end comes first is left to chance
+		conn, err := net.Dial("tcp", node.HTTPAddr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST /early.Early/End HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/connect+json\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(message), message)
+		conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, err := io.ReadAll(answer.Body); err != nil || !answer.Close || !strings.Contains(string(body), `"code":"aborted","message":"enough"`) {
+			t.Errorf("got %q, %v, closes %t", body, err, answer.Close)
+		}
 	}
 }
