@@ -20,7 +20,8 @@ import (
 // bridge is a node as a member of a go-micro project. As an extension it is there before the services, so that these can call go-micro's
 // when they start; it is called from the start of its gateway until that stops.
 type bridge struct {
-	config
+	config   Config
+	format   format // of calls to services of go-micro
 	node     *sabir.Node
 	instance string // of this run, in the ids under which the registry has the services
 
@@ -54,7 +55,7 @@ type bridge struct {
 	drops  inbound.Drops
 }
 
-func newBridge(c config) *bridge {
+func newBridge(c Config) *bridge {
 	b := &bridge{config: c}
 	b.peers.known = make(map[string]*peer)
 	b.exposed.Store(&exposed{})
@@ -67,15 +68,10 @@ func (b *bridge) Name() string { return "micro" }
 // Start begins to listen, and finds the services of go-micro.
 func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 	b.node, b.instance = n, gateway.NewRequestID()[:8]
-	if len(b.publish) > 0 && b.broker == nil && !b.config.mdns && len(b.registries) == 0 {
-		b.problem("micro.Publish", errors.New("subscribers are not known: give the bridge a registry, or a broker by micro.WithBroker"))
-	}
-	if b.listen == "" && (len(b.expose) > 0 && b.broker == nil || len(b.endpoints) > 0) {
-		b.problem("micro.Bridge", errors.New("actions are exposed, and nobody can reach them: give it micro.Listen"))
-	}
-	if err := errors.Join(b.problems...); err != nil {
+	if err := b.config.check(); err != nil {
 		return err
 	}
+	b.format, _ = b.config.format()
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.streaming, b.endStreams = context.WithCancel(b.ctx)
 	b.client, b.http2 = newClients()
@@ -99,20 +95,20 @@ func (b *bridge) begin(ctx context.Context) error {
 	if err := b.connect(ctx); err != nil {
 		return err
 	}
-	for _, s := range b.statics {
-		for _, address := range s.addresses {
+	for name, s := range b.config.Services {
+		for _, address := range s.Addresses {
 			address, grpc := strings.CutPrefix(address, grpcScheme)
-			r := &record{id: s.service + "@" + address, service: s.service, address: address, endpoints: s.endpoints, static: true}
+			r := &record{id: name + "@" + address, service: name, address: address, endpoints: s.Endpoints, static: true}
 			if grpc {
 				r.metadata = map[string]string{"protocol": "grpc"}
 			}
 			b.putPeer(r)
 		}
 	}
-	if b.config.mdns {
+	if b.config.MDNS {
 		m, err := openMDNS(b)
 		if err != nil {
-			return fmt.Errorf("micro.MDNS: %w", err)
+			return fmt.Errorf("micro.Config: MDNS: %w", err)
 		}
 		b.mdns = m
 		b.running.Go(m.take)
@@ -120,7 +116,7 @@ func (b *bridge) begin(ctx context.Context) error {
 		b.running.Go(m.ask)
 	}
 	var looked []<-chan struct{}
-	for _, r := range b.registries {
+	for _, r := range b.config.Registries {
 		looked = append(looked, b.runRegistry(r))
 	}
 	b.running.Go(b.probe)
@@ -137,7 +133,7 @@ const answerTime = 200 * time.Millisecond
 
 // settle waits until those that are there have been found, so that services can call them when they start.
 func (b *bridge) settle(ctx context.Context, looked []<-chan struct{}) {
-	if b.config.mdns {
+	if b.config.MDNS {
 		select {
 		case <-time.After(answerTime):
 		case <-ctx.Done():

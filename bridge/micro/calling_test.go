@@ -34,7 +34,7 @@ var labEndpoints = []string{"Lab.Add", "Lab.Info", "Lab.Fail", "Lab.Sleep", "Lab
 func TestServicesOfGoMicroAreCalledByName(t *testing.T) {
 	versions(t, func(t *testing.T, version string) {
 		lab := startPeer(t, version)
-		n := node(t, nil, micro.Static("lab", []string{lab.address}, labEndpoints...))
+		n := node(t, nil, micro.Config{Services: map[string]micro.Service{"lab": {Addresses: []string{lab.address}, Endpoints: labEndpoints}}})
 		out, err := sabir.Call[labOut](t.Context(), n, "lab.add", labIn{A: 2, B: 3, Bytes: []byte{1, 255}})
 		if err != nil || out.Sum != 5 || string(out.Bytes) != "\x01\xff" {
 			t.Errorf("the sum is %+v, %v", out, err)
@@ -56,7 +56,7 @@ func TestServicesOfGoMicroAreCalledByName(t *testing.T) {
 // A server of go-micro is not done with a call when it has answered it, and lost what came in the meantime over the same connection.
 func TestEachOfManyCallsOverOneConnectionIsAnswered(t *testing.T) {
 	versions(t, func(t *testing.T, version string) {
-		n := node(t, nil, micro.Static("lab", []string{startPeer(t, version).address}, labEndpoints...))
+		n := node(t, nil, micro.Config{Services: map[string]micro.Service{"lab": {Addresses: []string{startPeer(t, version).address}, Endpoints: labEndpoints}}})
 		ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 		defer cancel()
 		for i := range 500 {
@@ -69,7 +69,7 @@ func TestEachOfManyCallsOverOneConnectionIsAnswered(t *testing.T) {
 
 func TestErrorsOfGoMicroHaveTheirMeaning(t *testing.T) {
 	versions(t, func(t *testing.T, version string) {
-		n := node(t, nil, micro.Static("lab", []string{startPeer(t, version).address}, labEndpoints...))
+		n := node(t, nil, micro.Config{Services: map[string]micro.Service{"lab": {Addresses: []string{startPeer(t, version).address}, Endpoints: labEndpoints}}})
 		for _, c := range []struct {
 			action string
 			code   int
@@ -98,7 +98,7 @@ func TestErrorsOfGoMicroHaveTheirMeaning(t *testing.T) {
 
 func TestCallsMayBeProtocolBuffers(t *testing.T) {
 	versions(t, func(t *testing.T, version string) {
-		n := node(t, nil, micro.Format(protobuf.Codec), micro.Static("lab", []string{startPeer(t, version).address}, labEndpoints...))
+		n := node(t, nil, micro.Config{Codec: protobuf.Codec, Services: map[string]micro.Service{"lab": {Addresses: []string{startPeer(t, version).address}, Endpoints: labEndpoints}}})
 		out, err := sabir.Call[value](t.Context(), n, "lab.greet", value{"Ada"})
 		if err != nil || out.Value != "Hello, Ada" {
 			t.Errorf("got %+v, %v", out, err)
@@ -114,7 +114,7 @@ func TestACircleOfCallsThroughGoMicroEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := node(t, []sabir.Servable{circle()}, micro.Listen(at), micro.Endpoint("again", "Circle.Turn", "circle.turn"), micro.Static("again", []string{at}, "Circle.Turn"))
+	n := node(t, []sabir.Servable{circle()}, micro.Config{Listen: at, Endpoints: []micro.Endpoint{{Service: "again", Name: "Circle.Turn", Action: "circle.turn"}}, Services: map[string]micro.Service{"again": {Addresses: []string{at}, Endpoints: []string{"Circle.Turn"}}}})
 	_, err = sabir.Call[int](t.Context(), n, "circle.turn", 0)
 	if e := sabir.AsError(err); e == nil || e.Name != sabir.ErrTooManyLevels.Name {
 		t.Errorf("the circle ended with %v", err)

@@ -27,7 +27,7 @@ func TestEventsGoOnAfterTheBrokerWasRestarted(t *testing.T) {
 	lab := startPeer(t, "v5", "-broker=nats="+server.URL(), "-subscribe=order.placed")
 	events := make(chan got, 10_000)
 	n := node(t, []sabir.Servable{listener("audit", events, "order.*")},
-		micro.WithBroker(&nats.Broker{Address: server.URL()}), micro.Expose("audit.*"), micro.Publish("order.placed"))
+		micro.Config{Broker: &nats.Broker{Address: server.URL()}, Expose: []string{"audit.*"}, Publish: []string{"order.placed"}})
 	both := func() {
 		waitFor(t, "an event to go-micro", func() bool {
 			sabir.Emit(t.Context(), n, "order.placed", labIn{A: 1})
@@ -55,7 +55,7 @@ func TestEventsGoOnAfterTheBrokerWasRestarted(t *testing.T) {
 
 func TestABridgeWithoutItsBrokerDoesNotStart(t *testing.T) {
 	for address, want := range map[string]string{"nats://127.0.0.1:1": "connection refused", "10.0.0.9": "is not of the form", "nats://ada:hunter2@10.0.0.9": "has a user in it"} {
-		n := sabir.NewNode(micro.Bridge(micro.WithBroker(&nats.Broker{Address: address})))
+		n := sabir.NewNode(micro.Bridge(micro.Config{Broker: &nats.Broker{Address: address}}))
 		if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, want %q", address, err, want)
 		}
@@ -65,12 +65,12 @@ func TestABridgeWithoutItsBrokerDoesNotStart(t *testing.T) {
 func TestABrokerAsksForItsPassword(t *testing.T) {
 	server := brokers.ForTest(t, brokers.NATS, brokers.Config{User: "ada", Password: "hunter2"})
 	at := "nats://" + server.Addr()
-	n := sabir.NewNode(micro.Bridge(micro.WithBroker(&nats.Broker{Address: at})))
+	n := sabir.NewNode(micro.Bridge(micro.Config{Broker: &nats.Broker{Address: at}}))
 	if err := n.Start(t.Context()); err == nil {
 		t.Error("it started without the password")
 		stop(t, n)
 	}
-	node(t, nil, micro.WithBroker(&nats.Broker{Address: at, User: "ada", Password: secret.New("hunter2")}))
+	node(t, nil, micro.Config{Broker: &nats.Broker{Address: at, User: "ada", Password: secret.New("hunter2")}})
 }
 
 func TestAFloodOfEventsTakesNoMoreThanItsBounds(t *testing.T) {
@@ -87,7 +87,7 @@ func TestAFloodOfEventsTakesNoMoreThanItsBounds(t *testing.T) {
 		return nil
 	})
 	events := make(chan got, 10_000)
-	node(t, []sabir.Servable{s, listener("mail", events, "order.paid")}, micro.WithBroker(&nats.Broker{Address: server.URL()}), micro.Expose("audit.*", "mail.*"))
+	node(t, []sabir.Servable{s, listener("mail", events, "order.paid")}, micro.Config{Broker: &nats.Broker{Address: server.URL()}, Expose: []string{"audit.*", "mail.*"}})
 	conn, err := natsgo.Connect(server.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func rawMessage(endpoint, body string) string {
 }
 
 func TestMalformedMessagesEndTheirStream(t *testing.T) {
-	_, at := serving(t, []sabir.Servable{streams()}, micro.Expose("flow.*"))
+	_, at := serving(t, []sabir.Servable{streams()}, micro.Config{Expose: []string{"flow.*"}})
 	for what, sent := range map[string]string{
 		"a length of 1 GB":    strings.Replace(rawMessage("Flow.Chat", "{}"), "Content-Length: 2", "Content-Length: 1000000000", 1),
 		"no HTTP":             "hello, this is no request\r\n\r\n",
@@ -185,7 +185,7 @@ func TestAClientThatDoesNotReadItsStreamHoldsTheHandlerUp(t *testing.T) {
 			sent.Add(64 << 10)
 		}
 	})
-	_, at := serving(t, []sabir.Servable{s}, micro.Expose("flow.*"))
+	_, at := serving(t, []sabir.Servable{s}, micro.Config{Expose: []string{"flow.*"}})
 	c := openRaw(t, at, "Flow.Pour")
 	still := 0
 	for before := int64(-1); still < 50; time.Sleep(10 * time.Millisecond) {

@@ -15,14 +15,6 @@ import (
 	"github.com/sabir-go/sabir/internal/names"
 )
 
-// Broker is one of go-micro's brokers, for [WithBroker]: package nats below this one has one. Its methods are for the bridge.
-type Broker interface {
-	// Name is go-micro's name of it: "nats".
-	Name() string
-	// Connect joins the broker as the node with an id.
-	Connect(ctx context.Context, node string) (gomicro.Broker, error)
-}
-
 // message is an event as go-micro's brokers carry it, as JSON.
 type message struct {
 	Header map[string]string
@@ -116,27 +108,27 @@ func (e *exposed) listens(topic string) (groups []string) {
 
 // publishes reports whether events of a topic are sent to go-micro.
 func (b *bridge) publishes(topic string) bool {
-	return slices.ContainsFunc(b.config.publish, func(p string) bool { return names.Match(p, topic) })
+	return slices.ContainsFunc(b.config.Publish, func(p string) bool { return names.Match(p, topic) })
 }
 
 // queues are the node's subscriptions at a broker, by topic and queue.
 type queues struct {
 	name string
-	conn gomicro.Broker
+	conn gomicro.BrokerConn
 	stop map[[2]string]func()
 }
 
 // connect joins the broker, where there is one beside go-micro's HTTP broker.
 func (b *bridge) connect(ctx context.Context) error {
-	if b.broker == nil {
+	if b.config.Broker == nil {
 		return nil
 	}
-	conn, err := b.broker.Connect(ctx, b.node.ID())
+	conn, err := b.config.Broker.Connect(ctx, b.node.ID())
 	if err != nil {
-		return fmt.Errorf("micro.WithBroker: %w", err)
+		return fmt.Errorf("micro.Config: Broker: %w", err)
 	}
-	b.queues = &queues{name: b.broker.Name(), conn: conn, stop: make(map[[2]string]func())}
-	if len(b.config.publish) == 0 {
+	b.queues = &queues{name: b.config.Broker.Name(), conn: conn, stop: make(map[[2]string]func())}
+	if len(b.config.Publish) == 0 {
 		return nil
 	}
 	p := &brokerPeer{bridge: b}
@@ -225,7 +217,7 @@ func (p *brokerPeer) offer() (o sabir.ForeignOffer) {
 	const service = "go-micro-broker"
 	o.Node.Framework = "go-micro"
 	o.Services = append(o.Services, serviceNamed(service))
-	for _, pattern := range p.bridge.config.publish {
+	for _, pattern := range p.bridge.config.Publish {
 		o.Events = append(o.Events, sabir.Subscription{Service: service, Pattern: pattern, Group: service})
 	}
 	return o

@@ -63,28 +63,31 @@ func none[T any](t *testing.T, what string, from chan T) {
 
 // through runs a test with each broker by which both sides exchange events: with the arguments of a peer, and the options of a bridge. go-micro 4 has
 // its NATS broker in a module of its own.
-func through(t *testing.T, test func(t *testing.T, version string, arguments []string, options func() []micro.Option)) {
+func through(t *testing.T, test func(t *testing.T, version string, arguments []string, config func() micro.Config)) {
 	t.Run("http", func(t *testing.T) {
 		versions(t, func(t *testing.T, version string) {
-			test(t, version, []string{"-mdns", "-broker=http"}, func() []micro.Option { return []micro.Option{micro.MDNS(), micro.Listen(":0")} })
+			test(t, version, []string{"-mdns", "-broker=http"}, func() micro.Config { return micro.Config{MDNS: true, Listen: ":0"} })
 		})
 	})
 	t.Run("nats", func(t *testing.T) {
 		t.Parallel()
 		server := brokers.ForTest(t, brokers.NATS)
-		test(t, "v5", []string{"-broker=nats=" + server.URL()}, func() []micro.Option {
-			return []micro.Option{micro.WithBroker(&nats.Broker{Address: server.URL()})}
+		test(t, "v5", []string{"-broker=nats=" + server.URL()}, func() micro.Config {
+			return micro.Config{Broker: &nats.Broker{Address: server.URL()}}
 		})
 	})
 }
 
 func TestEventsOfGoMicroReachOneHandlerOfEachGroup(t *testing.T) {
-	through(t, func(t *testing.T, version string, arguments []string, options func() []micro.Option) {
+	through(t, func(t *testing.T, version string, arguments []string, config func() micro.Config) {
 		topic, audit, mail := ownName("placed"+version), ownName("audit"), ownName("mail")
 		events := make(chan got, 100)
-		node(t, []sabir.Servable{listener(audit, events, topic), listener(mail, events, topic), listener("hidden", events, topic)},
-			append(options(), micro.Expose(audit+".*", mail+".*"))...)
-		n2 := sabir.NewNode(sabir.NodeID("second"), sabir.Serve(listener(mail, events, topic)), micro.Bridge(append(options(), micro.Expose(mail+".*"))...))
+		c := config()
+		c.Expose = []string{audit + ".*", mail + ".*"}
+		node(t, []sabir.Servable{listener(audit, events, topic), listener(mail, events, topic), listener("hidden", events, topic)}, c)
+		second := config()
+		second.Expose = []string{mail + ".*"}
+		n2 := sabir.NewNode(sabir.NodeID("second"), sabir.Serve(listener(mail, events, topic)), micro.Bridge(second))
 		if err := n2.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -116,12 +119,13 @@ func TestEventsOfGoMicroReachOneHandlerOfEachGroup(t *testing.T) {
 }
 
 func TestSubscribersOfGoMicroGetEvents(t *testing.T) {
-	through(t, func(t *testing.T, version string, arguments []string, options func() []micro.Option) {
+	through(t, func(t *testing.T, version string, arguments []string, config func() micro.Config) {
 		all, one, proto := ownName("paid"+version), ownName("packed"+version), ownName("sent"+version)+".proto"
 		arguments = append(arguments, fmt.Sprintf("-subscribe=%s,%s=mail,%s", all, one, proto))
 		peers := []*peer{startPeer(t, version, arguments...), startPeer(t, version, arguments...)}
-		n := node(t, nil, append(options(), micro.Publish(all, one))...)
-		p := node(t, nil, append(options(), micro.Publish(proto), micro.Format(protobuf.Codec))...)
+		c, inProto := config(), config()
+		c.Publish, inProto.Publish, inProto.Codec = []string{all, one}, []string{proto}, protobuf.Codec
+		n, p := node(t, nil, c), node(t, nil, inProto)
 		counts := make(map[string]int)
 		collect := func(done func() bool) {
 			for !done() {
@@ -183,13 +187,13 @@ func TestSubscribersOfGoMicroGetEvents(t *testing.T) {
 
 func TestPatternsThatTheHTTPBrokerCannotSubscribeToAreInTheLog(t *testing.T) {
 	var log lines
-	start(t, slog.NewTextHandler(&log, nil), []sabir.Servable{listener("audit", make(chan got, 1), "order.*")}, []micro.Option{micro.MDNS(), micro.Listen(":0"), micro.Expose("audit.*")})
+	start(t, slog.NewTextHandler(&log, nil), []sabir.Servable{listener("audit", make(chan got, 1), "order.*")}, micro.Config{MDNS: true, Listen: ":0", Expose: []string{"audit.*"}})
 	contains(t, "the log", log.String(), "has no patterns", "pattern=order.*")
 }
 
 func TestMalformedEventsAreRefused(t *testing.T) {
 	events := make(chan got, 10)
-	_, at := serving(t, []sabir.Servable{listener("audit", events, "order.placed")}, micro.MDNS(), micro.Expose("audit.*"))
+	_, at := serving(t, []sabir.Servable{listener("audit", events, "order.placed")}, micro.Config{MDNS: true, Expose: []string{"audit.*"}})
 	for what, body := range map[string]string{
 		"no JSON": "hello", "nothing": "", "no body in base64": `{"Header":{"Micro-Topic":"order.placed"},"Body":"%%"}`, "no header": `{"Body":""}`, "null": "null",
 		"a topic of nobody": `{"Header":{"Micro-Topic":"order.paid"},"Body":""}`, "too deep": `{"Header":` + strings.Repeat("[", 100_000),

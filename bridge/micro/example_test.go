@@ -13,33 +13,34 @@ func ExampleBridge() {
 	orders := sabir.NewService("orders")
 	// doc: bridge
 	node := sabir.NewNode(sabir.Serve(orders),
-		micro.Bridge(micro.MDNS(), micro.Open(), micro.Listen("10.0.0.7:8080"), micro.Expose("orders.*")))
+		micro.Bridge(micro.Config{MDNS: true, Open: true, Listen: "10.0.0.7:8080", Expose: []string{"orders.*"}}))
 	// end
 	_ = node
 }
 
-func ExampleWithRegistry() {
+func ExampleBridge_registry() {
 	orders := sabir.NewService("orders")
 	// doc: registry
-	node := sabir.NewNode(sabir.Serve(orders), micro.Bridge(
-		micro.WithRegistry(&etcd.Registry{URLs: []string{"http://10.0.0.9:2379"}}),
-		micro.Open(), micro.Listen("10.0.0.7:8080"), micro.Expose("orders.*")))
+	node := sabir.NewNode(sabir.Serve(orders), micro.Bridge(micro.Config{
+		Registries: []micro.Registry{&etcd.Registry{URLs: []string{"http://10.0.0.9:2379"}}},
+		Open:       true, Listen: "10.0.0.7:8080", Expose: []string{"orders.*"}}))
 	// end
 	_ = node
 }
 
-func ExampleWithBroker() {
+func ExampleBridge_broker() {
 	orders := sabir.NewService("orders")
 	// doc: events
-	node := sabir.NewNode(sabir.Serve(orders), micro.Bridge(
-		micro.WithBroker(&nats.Broker{Address: "nats://10.0.0.9:4222"}), micro.Expose("orders.*"), micro.Publish("orders.*")))
+	node := sabir.NewNode(sabir.Serve(orders), micro.Bridge(micro.Config{
+		Broker: &nats.Broker{Address: "nats://10.0.0.9:4222"}, Expose: []string{"orders.*"}, Publish: []string{"orders.*"}}))
 	// end
 	_ = node
 }
 
-func ExampleStatic() {
+func ExampleBridge_addresses() {
 	// doc: static
-	node := sabir.NewNode(micro.Bridge(micro.Static("greeter", []string{"10.0.0.5:9090", "10.0.0.6:9090"}, "Greeter.Hello")))
+	node := sabir.NewNode(micro.Bridge(micro.Config{Services: map[string]micro.Service{
+		"greeter": {Addresses: []string{"10.0.0.5:9090", "10.0.0.6:9090"}, Endpoints: []string{"Greeter.Hello"}}}}))
 	// end
 	_ = node
 }
@@ -47,8 +48,8 @@ func ExampleStatic() {
 func ExampleEndpoint() {
 	greeter := sabir.NewService("greeter")
 	// doc: endpoint
-	node := sabir.NewNode(sabir.Serve(greeter),
-		micro.Bridge(micro.Listen(":8080"), micro.Endpoint("go.micro.srv.greeter", "Say.Hello", "greeter.hello")))
+	node := sabir.NewNode(sabir.Serve(greeter), micro.Bridge(micro.Config{
+		Listen: ":8080", Endpoints: []micro.Endpoint{{Service: "go.micro.srv.greeter", Name: "Say.Hello", Action: "greeter.hello"}}}))
 	// end
 	_ = node
 }
@@ -76,7 +77,7 @@ func ExampleBridge_moved() {
 	Hello.Handle(greeter, hello)
 
 	node := sabir.NewNode(sabir.Serve(greeter),
-		micro.Bridge(micro.MDNS(), micro.Open(), micro.Listen("10.0.0.7:8080"), micro.Expose("greeter.*")))
+		micro.Bridge(micro.Config{MDNS: true, Open: true, Listen: "10.0.0.7:8080", Expose: []string{"greeter.*"}}))
 	// end
 	_ = node
 }

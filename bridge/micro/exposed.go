@@ -1,6 +1,7 @@
 package micro
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -85,9 +86,9 @@ func (b *bridge) exposes() *exposed {
 		if b.exposesName(a) {
 			now.add(a.Service, endpointOf(a.Service, a.Short), a)
 		}
-		for _, e := range b.endpoints {
-			if e.action == a.Name {
-				now.add(e.service, e.name, a)
+		for _, e := range b.config.Endpoints {
+			if e.Action == a.Name {
+				now.add(e.Service, e.Name, a)
 			}
 		}
 	}
@@ -110,10 +111,10 @@ func (b *bridge) exposesName(a *sabir.Action) bool { return b.exposesFull(a.Name
 // exposesFull reports whether a full name is exposed, with or without its version.
 func (b *bridge) exposesFull(full string, version int) bool {
 	_, short, _ := strings.Cut(full, ".")
-	return slices.ContainsFunc(b.expose, func(p string) bool { return names.Match(p, full) || version > 0 && names.Match(p, short) })
+	return slices.ContainsFunc(b.config.Expose, func(p string) bool { return names.Match(p, full) || version > 0 && names.Match(p, short) })
 }
 
-// exposesHandlers reports whether the event handlers of a service are exposed: see Expose.
+// exposesHandlers reports whether the event handlers of a service are exposed: see Config.Expose.
 func (b *bridge) exposesHandlers(e *exposed, service string, version int) bool {
 	for _, actions := range e.services {
 		for _, a := range actions {
@@ -129,11 +130,11 @@ func (b *bridge) exposesHandlers(e *exposed, service string, version int) bool {
 func (b *bridge) records(e *exposed) (list []*record) {
 	for _, service := range slices.Sorted(maps.Keys(e.services)) {
 		metadata := map[string]string{"protocol": "mucp", "transport": "http", "server": serverName, "registry": "mdns", "broker": "http"}
-		if b.broker != nil {
-			metadata["broker"] = b.broker.Name()
+		if b.config.Broker != nil {
+			metadata["broker"] = b.config.Broker.Name()
 		}
-		maps.Copy(metadata, b.labels)
-		list = append(list, &record{id: service + "-" + b.instance, service: service, version: b.version, address: b.address,
+		maps.Copy(metadata, b.config.Labels)
+		list = append(list, &record{id: service + "-" + b.instance, service: service, version: cmp.Or(b.config.Version, "latest"), address: b.address,
 			endpoints: slices.Sorted(maps.Keys(e.services[service])), streams: e.streams(service), actions: e.services[service], metadata: metadata})
 	}
 	return list

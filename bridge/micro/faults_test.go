@@ -24,7 +24,7 @@ func TestCallsOfAKilledServiceEndAndOthersGoElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, second := startPeer(t, "v5", "-address="+at), startPeer(t, "v5")
-	n := node(t, nil, micro.Static("lab", []string{first.address, second.address}, labEndpoints...))
+	n := node(t, nil, micro.Config{Services: map[string]micro.Service{"lab": {Addresses: []string{first.address, second.address}, Endpoints: labEndpoints}}})
 	failed := make(chan error, 1)
 	go func() {
 		_, err := sabir.Call[labOut](t.Context(), n, "lab.sleep", labIn{MS: 60_000}, sabir.ToNode("lab@"+first.address))
@@ -78,7 +78,7 @@ func raw(t *testing.T, at, text string) (status int, h http.Header) {
 }
 
 func TestMalformedRequestsAreRefused(t *testing.T) {
-	_, at := serving(t, []sabir.Servable{orders()}, micro.Expose("orders.*"))
+	_, at := serving(t, []sabir.Servable{orders()}, micro.Config{Expose: []string{"orders.*"}})
 	head := "POST / HTTP/1.1\r\nHost: x\r\nMicro-Service: orders\r\nMicro-Endpoint: Orders.Place\r\nContent-Type: application/json\r\n"
 	for _, c := range []struct {
 		what, text string
@@ -108,7 +108,7 @@ func TestMalformedRequestsAreRefused(t *testing.T) {
 }
 
 func TestAFloodOfLargeRequestsIsRefused(t *testing.T) {
-	_, at := serving(t, []sabir.Servable{orders()}, micro.Expose("orders.*"))
+	_, at := serving(t, []sabir.Servable{orders()}, micro.Config{Expose: []string{"orders.*"}})
 	const each = 16 << 20
 	head := fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nMicro-Service: orders\r\nMicro-Endpoint: Orders.Place\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", each)
 	body := bytes.Repeat([]byte{' '}, each-1)
@@ -145,12 +145,12 @@ func TestAFloodOfLargeRequestsIsRefused(t *testing.T) {
 
 func TestAnAddressThatOthersReachNeedsOpen(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", "[::]:0"} {
-		n := sabir.NewNode(micro.Bridge(micro.Listen(address), micro.Expose("orders.*")))
-		if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "micro.Open()") {
+		n := sabir.NewNode(micro.Bridge(micro.Config{Listen: address, Expose: []string{"orders.*"}}))
+		if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "set Open") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	n := sabir.NewNode(micro.Bridge(micro.Open(), micro.Listen("0.0.0.0:0"), micro.Expose("orders.*")))
+	n := sabir.NewNode(micro.Bridge(micro.Config{Open: true, Listen: "0.0.0.0:0", Expose: []string{"orders.*"}}))
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -158,11 +158,11 @@ func TestAnAddressThatOthersReachNeedsOpen(t *testing.T) {
 }
 
 func TestABridgeThatNobodyCanReachDoesNotStart(t *testing.T) {
-	for _, options := range [][]micro.Option{
-		{micro.Expose("orders.*")}, {micro.Listen("nowhere"), micro.Expose("a")}, {micro.Expose("a b"), micro.Listen(":0")},
-		{micro.Static("lab", []string{"nowhere"})}, {micro.Static("lab", nil, "Add")}, {micro.Endpoint("x", "y", "z")},
+	for _, c := range []micro.Config{
+		{Expose: []string{"orders.*"}}, {Listen: "nowhere", Expose: []string{"a"}}, {Expose: []string{"a b"}, Listen: ":0"},
+		{Services: map[string]micro.Service{"lab": {Addresses: []string{"nowhere"}}}}, {Services: map[string]micro.Service{"lab": {Endpoints: []string{"Add"}}}}, {Endpoints: []micro.Endpoint{{Service: "x", Name: "y", Action: "z"}}},
 	} {
-		n := sabir.NewNode(micro.Bridge(options...))
+		n := sabir.NewNode(micro.Bridge(c))
 		if err := n.Start(t.Context()); err == nil {
 			t.Error("it started")
 			stop(t, n)

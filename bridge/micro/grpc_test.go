@@ -16,7 +16,7 @@ import (
 
 func TestGRPCClientsOfGoMicroCallActions(t *testing.T) {
 	lab := startPeer(t, "v5", "-grpc")
-	_, at := serving(t, []sabir.Servable{orders()}, micro.Expose("orders.*"), micro.Static("lab", []string{"grpc://" + lab.address}, "Lab.Fail"))
+	_, at := serving(t, []sabir.Servable{orders()}, micro.Config{Expose: []string{"orders.*"}, Services: map[string]micro.Service{"lab": {Addresses: []string{"grpc://" + lab.address}, Endpoints: []string{"Lab.Fail"}}}})
 	for _, c := range []struct {
 		behaviour string
 		order     order
@@ -56,8 +56,9 @@ func TestGRPCClientsOfGoMicroCallActions(t *testing.T) {
 
 func TestGRPCServicesOfGoMicroAreCalledByName(t *testing.T) {
 	lab := startPeer(t, "v5", "-grpc")
-	at := micro.Static("lab", []string{"grpc://" + lab.address}, labEndpoints...)
-	n := node(t, nil, at)
+	c := micro.Config{Services: map[string]micro.Service{"lab": {Addresses: []string{"grpc://" + lab.address}, Endpoints: labEndpoints}}}
+	n := node(t, nil, c)
+	c.Codec = protobuf.Codec
 	out, err := sabir.Call[labOut](t.Context(), n, "lab.add", labIn{A: 2, B: 3, Bytes: []byte{1, 255}})
 	if err != nil || out.Sum != 5 || string(out.Bytes) != "\x01\xff" {
 		t.Errorf("the sum is %+v, %v", out, err)
@@ -79,7 +80,7 @@ func TestGRPCServicesOfGoMicroAreCalledByName(t *testing.T) {
 	if _, err := sabir.Call[labOut](t.Context(), n, "lab.fail", labIn{Text: "plain"}); err == nil || sabir.AsError(err).Message != "plain" {
 		t.Errorf("the plain error is %v", err)
 	}
-	greeted, err := sabir.Call[value](t.Context(), node(t, nil, at, micro.Format(protobuf.Codec)), "lab.greet", value{"Ada"})
+	greeted, err := sabir.Call[value](t.Context(), node(t, nil, c), "lab.greet", value{"Ada"})
 	if err != nil || greeted.Value != "Hello, Ada" {
 		t.Errorf("got %+v, %v", greeted, err)
 	}
@@ -87,7 +88,7 @@ func TestGRPCServicesOfGoMicroAreCalledByName(t *testing.T) {
 
 func TestCallsOfAKilledGRPCServiceEnd(t *testing.T) {
 	lab := startPeer(t, "v5", "-grpc")
-	n := node(t, nil, micro.Static("lab", []string{"grpc://" + lab.address}, labEndpoints...))
+	n := node(t, nil, micro.Config{Services: map[string]micro.Service{"lab": {Addresses: []string{"grpc://" + lab.address}, Endpoints: labEndpoints}}})
 	failed := make(chan error, 1)
 	go func() {
 		_, err := sabir.Call[labOut](t.Context(), n, "lab.sleep", labIn{MS: 60_000})
@@ -108,7 +109,7 @@ func TestCallsOfAKilledGRPCServiceEnd(t *testing.T) {
 }
 
 func TestMalformedFramesAreRefused(t *testing.T) {
-	_, at := serving(t, []sabir.Servable{orders()}, micro.Expose("orders.*"))
+	_, at := serving(t, []sabir.Servable{orders()}, micro.Config{Expose: []string{"orders.*"}})
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{Protocols: protocols}
@@ -144,7 +145,7 @@ func TestMalformedFramesAreRefused(t *testing.T) {
 func TestGRPCServicesAreKnownByMDNS(t *testing.T) {
 	lab := ownName("labgrpc")
 	startPeer(t, "v5", "-mdns", "-grpc", "-name="+lab)
-	n := node(t, nil, micro.MDNS())
+	n := node(t, nil, micro.Config{MDNS: true})
 	if err := n.WaitFor(t.Context(), lab); err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ const (
 
 // brokerRecords are the node's own subscriptions, for registries.
 func (b *bridge) brokerRecords(e *exposed) (list []*record) {
-	if b.broker != nil {
+	if b.config.Broker != nil {
 		return nil
 	}
 	for _, s := range e.handlers {
@@ -50,14 +50,14 @@ func (b *bridge) brokerRecords(e *exposed) (list []*record) {
 
 // sayNoPattern notes once in the log that a handler gets nothing from the HTTP broker. The caller holds updating.
 func (b *bridge) sayNoPattern(pattern string) {
-	if b.unheard[pattern] || !b.config.mdns && len(b.registries) == 0 {
+	if b.unheard[pattern] || !b.config.MDNS && len(b.config.Registries) == 0 {
 		return
 	}
 	if b.unheard == nil {
 		b.unheard = make(map[string]bool)
 	}
 	b.unheard[pattern] = true
-	b.node.Log().Warn("go-micro's HTTP broker has no patterns: the handler gets no events of go-micro; name its events, or use NATS by micro.WithBroker",
+	b.node.Log().Warn("go-micro's HTTP broker has no patterns: the handler gets no events of go-micro; name its events, or use NATS as the broker of micro.Config",
 		"node", b.node.ID(), "pattern", pattern)
 }
 

@@ -225,16 +225,17 @@ func (p *peer) send(o order, to chan answer) {
 }
 
 // node starts a Sabir node with a bridge.
-func node(t *testing.T, services []sabir.Servable, options ...micro.Option) *sabir.Node {
+func node(t *testing.T, services []sabir.Servable, c micro.Config) *sabir.Node {
 	t.Helper()
-	return start(t, slog.DiscardHandler, services, options)
+	return start(t, slog.DiscardHandler, services, c)
 }
 
 // serving starts a Sabir node with a bridge that listens, and returns the address.
-func serving(t *testing.T, services []sabir.Servable, options ...micro.Option) (n *sabir.Node, at string) {
+func serving(t *testing.T, services []sabir.Servable, c micro.Config) (n *sabir.Node, at string) {
 	t.Helper()
+	c.Listen = ":0"
 	var log lines
-	n = start(t, slog.NewJSONHandler(&log, nil), services, append(options, micro.Listen(":0")))
+	n = start(t, slog.NewJSONHandler(&log, nil), services, c)
 	for line := range strings.Lines(log.String()) {
 		var serves struct{ Msg, Address string }
 		if json.Unmarshal([]byte(line), &serves) == nil && serves.Msg == "serves clients of go-micro" {
@@ -245,9 +246,9 @@ func serving(t *testing.T, services []sabir.Servable, options ...micro.Option) (
 	return nil, ""
 }
 
-func start(t *testing.T, log slog.Handler, services []sabir.Servable, options []micro.Option) *sabir.Node {
+func start(t *testing.T, log slog.Handler, services []sabir.Servable, c micro.Config) *sabir.Node {
 	t.Helper()
-	n := sabir.NewNode(sabir.NodeID("go"), sabir.Logger(slog.New(log)), sabir.Serve(services...), micro.Bridge(options...))
+	n := sabir.NewNode(sabir.NodeID("go"), sabir.Logger(slog.New(log)), sabir.Serve(services...), micro.Bridge(c))
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestBothSidesFindEachOtherByMDNS(t *testing.T) {
 		s := sabir.NewService(shop)
 		sabir.Handle(s, "place", func(_ context.Context, in place) (placed, error) { return placed{"an order of " + in.Item}, nil })
 		before := startPeer(t, version, "-mdns", "-name="+lab)
-		n := node(t, []sabir.Servable{s}, micro.MDNS(), micro.Listen(":0"), micro.Expose(shop+".*"))
+		n := node(t, []sabir.Servable{s}, micro.Config{MDNS: true, Listen: ":0", Expose: []string{shop + ".*"}})
 		if err := n.WaitFor(t.Context(), lab); err != nil {
 			t.Fatal(err)
 		}

@@ -56,7 +56,7 @@ func TestBothSidesFindEachOtherInARegistry(t *testing.T) {
 		before := startPeer(t, "v5", argument, "-broker=http", "-subscribe=order.placed")
 		events := make(chan got, 10_000)
 		n := node(t, []sabir.Servable{placer("shop"), listener("audit", events, "order.paid")},
-			micro.WithRegistry(registry()), micro.Listen(":0"), micro.Expose("shop.*", "audit.*"), micro.Publish("order.placed"))
+			micro.Config{Registries: []micro.Registry{registry()}, Listen: ":0", Expose: []string{"shop.*", "audit.*"}, Publish: []string{"order.placed"}})
 		if err := n.WaitFor(t.Context(), "lab"); err != nil {
 			t.Fatal(err)
 		}
@@ -97,11 +97,11 @@ func TestBothSidesFindEachOtherInARegistry(t *testing.T) {
 func TestARegistryForgetsWhoHasGone(t *testing.T) {
 	registries(t, func(t *testing.T, _ *brokers.Server, argument string, registry func() micro.Registry) {
 		lab := startPeer(t, "v5", argument, "-ttl=3s")
-		n := node(t, nil, micro.WithRegistry(registry()))
+		n := node(t, nil, micro.Config{Registries: []micro.Registry{registry()}})
 		if err := n.WaitFor(t.Context(), "lab"); err != nil {
 			t.Fatal(err)
 		}
-		shop := sabir.NewNode(sabir.NodeID("shop"), sabir.Serve(placer("shop")), micro.Bridge(micro.WithRegistry(registry()), micro.Listen(":0"), micro.Expose("**")))
+		shop := sabir.NewNode(sabir.NodeID("shop"), sabir.Serve(placer("shop")), micro.Bridge(micro.Config{Registries: []micro.Registry{registry()}, Listen: ":0", Expose: []string{"**"}}))
 		if err := shop.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestTheProcessOfAShop(t *testing.T) {
 	}
 	registry := map[string]micro.Registry{"etcd": &etcd.Registry{URLs: []string{at}, TTL: 3 * time.Second}, "nats": &nats.Registry{Address: at},
 		"consul": &consul.Registry{Agent: at, TTL: 3 * time.Second}}[kind]
-	node(t, []sabir.Servable{placer("shop")}, micro.WithRegistry(registry), micro.Listen(":0"), micro.Expose("**"))
+	node(t, []sabir.Servable{placer("shop")}, micro.Config{Registries: []micro.Registry{registry}, Listen: ":0", Expose: []string{"**"}})
 	io.Copy(io.Discard, os.Stdin)
 }
 
@@ -170,7 +170,7 @@ func TestARegistryForgetsANodeOfSabirThatWasKilled(t *testing.T) {
 
 func TestAfterTheRegistryWasRestartedAllFindEachOther(t *testing.T) {
 	registries(t, func(t *testing.T, server *brokers.Server, argument string, registry func() micro.Registry) {
-		node(t, []sabir.Servable{placer("shop")}, micro.WithRegistry(registry()), micro.Listen(":0"), micro.Expose("**"))
+		node(t, []sabir.Servable{placer("shop")}, micro.Config{Registries: []micro.Registry{registry()}, Listen: ":0", Expose: []string{"**"}})
 		ask := order{Service: "shop", Endpoint: "Shop.Place", In: json.RawMessage(`{"item":"tea"}`)}
 		first := startPeer(t, "v5", argument, "-serve=false")
 		waitFor(t, "the shop", func() bool { return first.call(ask).Error == "" })
@@ -180,7 +180,7 @@ func TestAfterTheRegistryWasRestartedAllFindEachOther(t *testing.T) {
 		}
 		second := startPeer(t, "v5", argument, "-ttl=3s")
 		waitFor(t, "the shop after the restart", func() bool { return second.call(ask).Error == "" })
-		n := sabir.NewNode(sabir.NodeID("n"), micro.Bridge(micro.WithRegistry(registry())))
+		n := sabir.NewNode(sabir.NodeID("n"), micro.Bridge(micro.Config{Registries: []micro.Registry{registry()}}))
 		if err := n.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +194,7 @@ func TestAfterTheRegistryWasRestartedAllFindEachOther(t *testing.T) {
 func TestARegistryThatIsNotThereYetIsFoundLater(t *testing.T) {
 	registries(t, func(t *testing.T, server *brokers.Server, argument string, registry func() micro.Registry) {
 		server.Kill()
-		n := node(t, nil, micro.WithRegistry(registry()))
+		n := node(t, nil, micro.Config{Registries: []micro.Registry{registry()}})
 		if err := server.Restart(); err != nil {
 			t.Fatal(err)
 		}
@@ -212,8 +212,8 @@ func TestCallsGoToTheNodesThatAreSelected(t *testing.T) {
 	startPeer(t, "v5", registry, "-version=2.0.0", "-region=us")
 	chosen := startPeer(t, "v5", registry, "-version=2.0.0", "-region=eu")
 	at := func() micro.Registry { return &etcd.Registry{URLs: []string{server.URL()}} }
-	all := node(t, nil, micro.WithRegistry(at()))
-	some := sabir.NewNode(sabir.NodeID("some"), micro.Bridge(micro.WithRegistry(at()), micro.Select("lab", "2.0.0", map[string]string{"region": "eu"})))
+	all := node(t, nil, micro.Config{Registries: []micro.Registry{at()}})
+	some := sabir.NewNode(sabir.NodeID("some"), micro.Bridge(micro.Config{Registries: []micro.Registry{at()}, Services: map[string]micro.Service{"lab": {Version: "2.0.0", Labels: map[string]string{"region": "eu"}}}}))
 	if err := some.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -226,8 +226,8 @@ func TestCallsGoToTheNodesThatAreSelected(t *testing.T) {
 
 func TestClientsOfGoMicroSelectByVersionAndLabel(t *testing.T) {
 	server := brokers.ForTest(t, brokers.Etcd)
-	node(t, []sabir.Servable{placer("shop")}, micro.WithRegistry(&etcd.Registry{URLs: []string{server.URL()}}), micro.Listen(":0"), micro.Expose("**"),
-		micro.Version("3.1.0"), micro.Label("region", "eu"))
+	node(t, []sabir.Servable{placer("shop")}, micro.Config{Registries: []micro.Registry{&etcd.Registry{URLs: []string{server.URL()}}}, Listen: ":0", Expose: []string{"**"},
+		Version: "3.1.0", Labels: map[string]string{"region": "eu"}})
 	client := startPeer(t, "v5", "-registry=etcd="+server.Addr(), "-serve=false")
 	place := order{Service: "shop", Endpoint: "Shop.Place", In: json.RawMessage(`{"item":"tea"}`)}
 	waitFor(t, "the service in the registry", func() bool { return client.call(place).Error == "" })
@@ -270,7 +270,7 @@ func TestForgedRecordsInARegistryHarmNobody(t *testing.T) {
 		put(fmt.Sprint("forged/", i), value)
 	}
 	startPeer(t, "v5", "-registry=etcd="+server.Addr())
-	n := node(t, nil, micro.WithRegistry(&etcd.Registry{URLs: []string{server.URL()}}), micro.Publish("**"))
+	n := node(t, nil, micro.Config{Registries: []micro.Registry{&etcd.Registry{URLs: []string{server.URL()}}}, Publish: []string{"**"}})
 	if err := n.WaitFor(t.Context(), "lab"); err != nil {
 		t.Fatal(err)
 	}

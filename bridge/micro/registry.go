@@ -1,7 +1,6 @@
 package micro
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,15 +8,6 @@ import (
 
 	"github.com/sabir-go/sabir/internal/gomicro"
 )
-
-// Registry is one of go-micro's registries, for [WithRegistry]: packages etcd, consul and nats below this one have some. Its methods are for
-// the bridge.
-type Registry interface {
-	// Name is go-micro's name of it: "etcd".
-	Name() string
-	// Run keeps the services of the session entered, and says what others are there, until ctx ends. Then it takes the entries out.
-	Run(ctx context.Context, s *gomicro.Session)
-}
 
 // registered are the services that the node offers now, for registries.
 type registered struct {
@@ -55,7 +45,7 @@ func (r *registered) get(registry string) (services []gomicro.Service, changed <
 }
 
 // runRegistry runs a registry until the bridge ends, and returns what is closed when it has said for the first time what is there.
-func (b *bridge) runRegistry(registry Registry) (looked <-chan struct{}) {
+func (b *bridge) runRegistry(registry gomicro.Registry) (looked <-chan struct{}) {
 	first := make(chan struct{})
 	var once sync.Once
 	known := make(map[string]*record) // what it said last, of Found alone
@@ -120,19 +110,15 @@ func (b *bridge) unlearn(r *record) {
 	b.dropID(r.id)
 }
 
-// selects reports whether calls may go to a node: see Select.
+// selects reports whether calls may go to a node: see Service.
 func (b *bridge) selects(r *record) bool {
-	for _, s := range b.selected {
-		if s.service != r.service {
-			continue
-		}
-		if s.version != "" && s.version != r.version {
+	s := b.config.Services[r.service]
+	if s.Version != "" && s.Version != r.version {
+		return false
+	}
+	for key, value := range s.Labels {
+		if r.metadata[key] != value {
 			return false
-		}
-		for key, value := range s.labels {
-			if r.metadata[key] != value {
-				return false
-			}
 		}
 	}
 	return true

@@ -34,23 +34,23 @@ const (
 
 // listenHTTP takes the address, so that it is known before the services start.
 func (b *bridge) listenHTTP() error {
-	if b.listen == "" {
+	if b.config.Listen == "" {
 		return nil
 	}
-	host, port, err := net.SplitHostPort(b.listen)
+	host, port, err := net.SplitHostPort(b.config.Listen)
 	if err != nil {
-		return fmt.Errorf("micro.Listen(%q): want an address such as \":8080\": %w", b.listen, err)
+		return fmt.Errorf("micro.Config: Listen %q: want an address such as \":8080\": %w", b.config.Listen, err)
 	}
 	if host == "" {
 		host = "127.0.0.1"
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return fmt.Errorf("micro.Listen: %w", err)
+		return fmt.Errorf("micro.Config: Listen: %w", err)
 	}
-	if own, ok := l.Addr().(*net.TCPAddr); ok && !own.IP.IsLoopback() && !b.insecure {
-		return errors.Join(l.Close(), fmt.Errorf("micro.Listen(%q): refusing to listen where other machines could call without proof: add micro.Open() where the network restricts "+
-			"who reaches it, or leave out the host (\":%s\") to be reached from this machine only", b.listen, port))
+	if own, ok := l.Addr().(*net.TCPAddr); ok && !own.IP.IsLoopback() && !b.config.Open {
+		return errors.Join(l.Close(), fmt.Errorf("micro.Config: Listen %q: refusing to listen where other machines could call without proof: set Open where the network restricts "+
+			"who reaches it, or leave out the host (\":%s\") to be reached from this machine only", b.config.Listen, port))
 	}
 	b.listener = netutil.LimitListener(accept.Listener(l, b.node.Log(), "clients of go-micro"), maxConnections)
 	if b.address, err = b.advertised(l.Addr().String()); err != nil {
@@ -66,13 +66,13 @@ func (b *bridge) listenHTTP() error {
 
 // advertised is the address that clients of go-micro get from the registry.
 func (b *bridge) advertised(listening string) (string, error) {
-	address := b.advertise
+	address := b.config.Advertise
 	if address == "" {
 		address = listening
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", fmt.Errorf("micro.Advertise(%q): %w", address, err)
+		return "", fmt.Errorf("micro.Config: Advertise %q: %w", address, err)
 	}
 	if ip := net.ParseIP(host); ip != nil && !ip.IsUnspecified() {
 		return address, nil
@@ -81,7 +81,7 @@ func (b *bridge) advertised(listening string) (string, error) {
 	}
 	ips, err := net.LookupIP(host)
 	if err != nil {
-		return "", fmt.Errorf("micro.Advertise: the registry needs an address in numbers: %w", err)
+		return "", fmt.Errorf("micro.Config: Advertise: the registry needs an address in numbers: %w", err)
 	}
 	return net.JoinHostPort(ips[0].String(), port), nil
 }

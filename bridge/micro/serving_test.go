@@ -58,8 +58,8 @@ func orders() *sabir.Service {
 func TestClientsOfGoMicroCallActions(t *testing.T) {
 	versions(t, func(t *testing.T, version string) {
 		lab := startPeer(t, version)
-		_, at := serving(t, []sabir.Servable{orders()}, micro.Expose("orders.*"), micro.Endpoint("go.micro.srv.shop", "Shop.Order", "orders.place"),
-			micro.Static("lab", []string{lab.address}, "Lab.Fail"))
+		_, at := serving(t, []sabir.Servable{orders()}, micro.Config{Expose: []string{"orders.*"}, Endpoints: []micro.Endpoint{{Service: "go.micro.srv.shop", Name: "Shop.Order", Action: "orders.place"}},
+			Services: map[string]micro.Service{"lab": {Addresses: []string{lab.address}, Endpoints: []string{"Lab.Fail"}}}})
 		for _, c := range []struct {
 			behaviour string
 			order     order
@@ -122,7 +122,7 @@ func TestClientsOfGoMicroRepeatWhatTookTooLong(t *testing.T) {
 			}
 			return value{}, err
 		})
-		_, at := serving(t, []sabir.Servable{s}, micro.Expose("work.*"))
+		_, at := serving(t, []sabir.Servable{s}, micro.Config{Expose: []string{"work.*"}})
 		as := "application/json"
 		if grpc {
 			as = "application/grpc+json"
@@ -141,7 +141,7 @@ func TestClientsOfGoMicroRepeatWhatTookTooLong(t *testing.T) {
 
 // go-micro's own servers take HTTP/2 without TLS too, which its clients do not speak, and proxies may.
 func TestCallsMayComeOverHTTP2(t *testing.T) {
-	_, at := serving(t, []sabir.Servable{placer("orders")}, micro.Expose("orders.*"))
+	_, at := serving(t, []sabir.Servable{placer("orders")}, micro.Config{Expose: []string{"orders.*"}})
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{Protocols: protocols}
@@ -166,7 +166,7 @@ func TestCallsMayComeOverHTTP2(t *testing.T) {
 
 func TestHandlersGetMetadataAndDeadlinesOfGoMicro(t *testing.T) {
 	versions(t, func(t *testing.T, version string) {
-		_, at := serving(t, []sabir.Servable{orders()}, micro.Expose("orders.*"))
+		_, at := serving(t, []sabir.Servable{orders()}, micro.Config{Expose: []string{"orders.*"}})
 		a := startPeer(t, version, "-serve=false").call(order{Service: "orders", Endpoint: "Orders.Info", Address: at, MS: 40_000,
 			Metadata: map[string]string{"user": "Ada", "Authorization": "Bearer x", "Micro-From-Service": "shop", "X-Request-Id": "r-1", "Sabir.principal": "forged"}})
 		want := `{"caller":"shop","depth":1,"key":"Bearer x","limited":true,"metadata":{"user":"Ada"},"request":"r-1","seconds":40}`
@@ -178,7 +178,7 @@ func TestHandlersGetMetadataAndDeadlinesOfGoMicro(t *testing.T) {
 
 // A handler must not take a part of the metadata for the whole.
 func TestACallWithMoreMetadataThanThereMayBeFails(t *testing.T) {
-	_, at := serving(t, []sabir.Servable{orders()}, micro.Expose("orders.*"))
+	_, at := serving(t, []sabir.Servable{orders()}, micro.Config{Expose: []string{"orders.*"}})
 	for _, c := range []struct {
 		name string
 		args []string
@@ -198,6 +198,6 @@ func TestACallWithMoreMetadataThanThereMayBeFails(t *testing.T) {
 }
 
 func TestRequestsThatCanBeReadInTwoWaysAreRefused(t *testing.T) {
-	_, at := serving(t, []sabir.Servable{circle()}, micro.Expose("circle.*"))
+	_, at := serving(t, []sabir.Servable{circle()}, micro.Config{Expose: []string{"circle.*"}})
 	stricttest.AllAreRefused(t, at)
 }

@@ -84,7 +84,7 @@ func inputs(count int) json.RawMessage {
 
 func TestClientsOfGoMicroOpenStreams(t *testing.T) {
 	overBoth(t, func(t *testing.T, lab *peer, grpc bool) {
-		_, at := serving(t, []sabir.Servable{streams()}, micro.Expose("flow.*"))
+		_, at := serving(t, []sabir.Servable{streams()}, micro.Config{Expose: []string{"flow.*"}})
 		as := "application/json"
 		if grpc {
 			as = "application/grpc+json"
@@ -137,7 +137,7 @@ func TestStreamsOfGoMicroAreOpenedByName(t *testing.T) {
 		if grpc {
 			at = "grpc://" + at
 		}
-		n := node(t, nil, micro.Static("lab", []string{at}, "Lab.Chat", "Lab.Count", "Lab.Total", "Lab.Add", "Lab.Nope"))
+		n := node(t, nil, micro.Config{Services: map[string]micro.Service{"lab": {Addresses: []string{at}, Endpoints: []string{"Lab.Chat", "Lab.Count", "Lab.Total", "Lab.Add", "Lab.Nope"}}}})
 		open := func(action string) *sabir.Stream[labOut, labIn] {
 			s, err := sabir.OpenStream[labIn, labOut](t.Context(), n, action)
 			if err != nil {
@@ -221,7 +221,7 @@ func TestStreamsEndWithTheProcessOfGoMicro(t *testing.T) {
 			ended <- ctx.Err()
 			return ctx.Err()
 		})
-		n, served := serving(t, []sabir.Servable{s}, micro.Expose("flow.*"), micro.Static("lab", []string{at}, "Lab.Chat"))
+		n, served := serving(t, []sabir.Servable{s}, micro.Config{Expose: []string{"flow.*"}, Services: map[string]micro.Service{"lab": {Addresses: []string{at}, Endpoints: []string{"Lab.Chat"}}}})
 		chat, err := sabir.OpenStream[labIn, labOut](t.Context(), n, "lab.chat")
 		if err != nil {
 			t.Fatal(err)

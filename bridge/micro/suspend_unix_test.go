@@ -14,7 +14,7 @@ import (
 
 func TestAServiceThatHangsGetsNoCallsAfterSome(t *testing.T) {
 	hangs, other := startPeer(t, "v5"), startPeer(t, "v5")
-	n := node(t, nil, micro.Static("lab", []string{hangs.address, other.address}, labEndpoints...))
+	n := node(t, nil, micro.Config{Services: map[string]micro.Service{"lab": {Addresses: []string{hangs.address, other.address}, Endpoints: labEndpoints}}})
 	if err := brokers.Suspend(hangs.process.Process); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestASubscriberThatHangsHasABoundOfEvents(t *testing.T) {
 	topic := ownName("placed")
 	hangs := startPeer(t, "v5", "-mdns", "-broker=http", "-subscribe="+topic)
 	other := startPeer(t, "v5", "-mdns", "-broker=http", "-subscribe="+topic)
-	n := node(t, nil, micro.MDNS(), micro.Publish(topic))
+	n := node(t, nil, micro.Config{MDNS: true, Publish: []string{topic}})
 	waitFor(t, "the subscribers", func() bool {
 		count := 0
 		for _, one := range n.Nodes() { // services of other tests are found too

@@ -43,7 +43,7 @@ func main() {
 	greeter := flag.String("greeter", "greeting", "the name of the service of go-micro")
 	listen := flag.String("listen", ":0", "where clients of go-micro on this machine reach the shop")
 	flag.Parse()
-	node := sabir.NewNode(sabir.Serve(shop(*name, *greeter)), micro.Bridge(micro.MDNS(), micro.Listen(*listen), micro.Expose(*name+".*"), micro.Publish(*name+".placed")))
+	node := sabir.NewNode(sabir.Serve(shop(*name, *greeter)), micro.Bridge(micro.Config{MDNS: true, Listen: *listen, Expose: []string{*name + ".*"}, Publish: []string{*name + ".placed"}}))
 	if err := node.Run(context.Background()); err != nil {
 		log.Fatal(err)
 	}

@@ -347,7 +347,7 @@ func TestGRPCGoTriesCallsOfTheBridgesAgainByItsPolicy(t *testing.T) {
 		}
 		bridge := dubbo.Bridge(dubbo.Serve("tri://"+address, dubbo.Interface("com.shop.Flaky", "flaky", dubbo.Protobuf())))
 		if name == "micro" {
-			bridge = micro.Bridge(micro.Listen(address), micro.Expose("flaky.*"))
+			bridge = micro.Bridge(micro.Config{Listen: address, Expose: []string{"flaky.*"}})
 		}
 		sabirtest.Start(t, sabir.Serve(s), bridge)
 		connection, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultServiceConfig(retryPolicy))

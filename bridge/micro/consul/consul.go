@@ -1,6 +1,6 @@
 // Package consul has go-micro's registry over Consul, for bridge/micro:
 //
-//	micro.Bridge(micro.WithRegistry(&consul.Registry{}), micro.Listen("10.0.0.7:8080"), micro.Expose("orders.*"))
+//	micro.Bridge(micro.Config{Registries: []micro.Registry{&consul.Registry{}}, Listen: "10.0.0.7:8080", Expose: []string{"orders.*"}})
 //
 // It speaks to the Consul agent of its machine over its HTTP API and needs no library. Services of the catalog that are not go-micro's are left out.
 package consul
@@ -24,7 +24,7 @@ import (
 	"github.com/sabir-go/sabir/secret"
 )
 
-// Registry is go-micro's registry over Consul, for [github.com/sabir-go/sabir/bridge/micro.WithRegistry]. It must not change once the node has
+// Registry is go-micro's registry over Consul, for [github.com/sabir-go/sabir/bridge/micro.Config]. It must not change once the node has
 // started. Where the agent does not answer, the node starts and tries again.
 type Registry struct {
 	// Agent is the URL of the agent. Default: http://127.0.0.1:8500.

@@ -1,6 +1,6 @@
 // Package etcd has go-micro's registry over etcd, for bridge/micro:
 //
-//	micro.Bridge(micro.WithRegistry(&etcd.Registry{URLs: []string{"http://10.0.0.9:2379"}}), micro.Listen("10.0.0.7:8080"), micro.Expose("orders.*"))
+//	micro.Bridge(micro.Config{Registries: []micro.Registry{&etcd.Registry{URLs: []string{"http://10.0.0.9:2379"}}}, Listen: "10.0.0.7:8080", Expose: []string{"orders.*"}})
 //
 // It speaks to etcd, version 3.4 or later, over the JSON form of its API and needs no library.
 package etcd
@@ -20,7 +20,7 @@ import (
 	"github.com/sabir-go/sabir/secret"
 )
 
-// Registry is go-micro's registry over etcd, for [github.com/sabir-go/sabir/bridge/micro.WithRegistry]. It must not change once the node has
+// Registry is go-micro's registry over etcd, for [github.com/sabir-go/sabir/bridge/micro.Config]. It must not change once the node has
 // started. Where no server answers, the node starts and tries again.
 type Registry struct {
 	// URLs are the addresses of etcd's servers, such as http://10.0.0.9:2379. One that answers is enough. It has no default.

@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir/secret"
 )
 
-// Broker is go-micro's broker over NATS, for [github.com/sabir-go/sabir/bridge/micro.WithBroker]. It must not change once the node has started.
+// Broker is go-micro's broker over NATS, for [github.com/sabir-go/sabir/bridge/micro.Config]. It must not change once the node has started.
 type Broker struct {
 	// Address is nats://host:port,host:port, as transport/nats has it. The node does not start where nothing listens there; later
 	// it connects again for as long as it runs. It has no default.
@@ -24,11 +24,11 @@ type Broker struct {
 	TLS *tls.Config
 }
 
-// Name implements micro.Broker.
+// Name implements gomicro.Broker.
 func (*Broker) Name() string { return "nats" }
 
-// Connect implements micro.Broker.
-func (b *Broker) Connect(ctx context.Context, node string) (gomicro.Broker, error) {
+// Connect implements gomicro.Broker.
+func (b *Broker) Connect(ctx context.Context, node string) (gomicro.BrokerConn, error) {
 	c, err := connect(ctx, b.Address, b.User, b.Password, b.TLS, node)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ type broker struct{ *connection }
 // flushLimit bounds the wait for the server's word that it has a subscription.
 const flushLimit = 5 * time.Second
 
-// Subscribe implements gomicro.Broker.
+// Subscribe implements gomicro.BrokerConn.
 func (b *broker) Subscribe(ctx context.Context, topic, queue string, deliver func(string, []byte)) (func(), error) {
 	s, err := b.subscribe(topic, queue, func(m *natsgo.Msg) { deliver(m.Subject, m.Data) })
 	if err != nil {
@@ -60,5 +60,5 @@ func (b *broker) Subscribe(ctx context.Context, topic, queue string, deliver fun
 	}, nil
 }
 
-// Publish implements gomicro.Broker.
+// Publish implements gomicro.BrokerConn.
 func (b *broker) Publish(topic string, message []byte) error { return b.Conn.Publish(topic, message) }

@@ -1,7 +1,7 @@
 // Package nats has go-micro's broker and go-micro's registry over NATS, for bridge/micro:
 //
-//	micro.Bridge(micro.WithBroker(&nats.Broker{Address: "nats://10.0.0.9:4222"}), micro.Expose("orders.*"), micro.Publish("orders.*"))
-//	micro.Bridge(micro.WithRegistry(&nats.Registry{Address: "nats://10.0.0.9:4222"}), micro.Listen("10.0.0.7:8080"), micro.Expose("orders.*"))
+//	micro.Bridge(micro.Config{Broker: &nats.Broker{Address: "nats://10.0.0.9:4222"}, Expose: []string{"orders.*"}, Publish: []string{"orders.*"}})
+//	micro.Bridge(micro.Config{Registries: []micro.Registry{&nats.Registry{Address: "nats://10.0.0.9:4222"}}, Listen: "10.0.0.7:8080", Expose: []string{"orders.*"}})
 package nats
 
 import (

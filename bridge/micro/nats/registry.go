@@ -17,7 +17,7 @@ import (
 	"github.com/sabir-go/sabir/secret"
 )
 
-// Registry is go-micro's registry over NATS, for [github.com/sabir-go/sabir/bridge/micro.WithRegistry]: nobody keeps the services, each node
+// Registry is go-micro's registry over NATS, for [github.com/sabir-go/sabir/bridge/micro.Config]: nobody keeps the services, each node
 // answers who asks all. It must not change once the node has started.
 type Registry struct {
 	// Address has the servers, as in [Broker]. Where nothing listens there yet, the node starts and tries again.
