@@ -27,10 +27,10 @@ func TestAPackageOfAnImportServesAndCallsAsTheGuideSays(t *testing.T) {
 	service := sabir.NewService("depot")
 	// doc: dubbo-serve
 	depot.DepotServiceTake.Handle(service, take)
-	provider := sabir.NewNode(sabir.Serve(service), dubbo.Bridge(dubbo.Serve(address, depot.DepotService()))) // tri://:50051
+	provider := sabir.NewNode(sabir.Serve(service), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{address: {depot.DepotService()}}})) // tri://:50051
 	// end
 	// doc: dubbo-call
-	consumer := sabir.NewNode(dubbo.Bridge(dubbo.Reference(address, depot.DepotService()))) // tri://10.0.0.9:50051
+	consumer := sabir.NewNode(dubbo.Bridge(dubbo.Config{References: map[string][]dubbo.Interface{address: {depot.DepotService()}}})) // tri://10.0.0.9:50051
 	takeOne := func(ctx context.Context) error {
 		_, err := depot.DepotServiceTake.Call(ctx, consumer, depot.DepotServiceTakeInput{Name: "tea", Amount: 1})
 		return err

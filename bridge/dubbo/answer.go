@@ -89,7 +89,7 @@ func (b *bridge) serveRequest(ctx context.Context, c *connection, t table, f *fr
 	}
 	m, ofMetadata := t.find(inv.path, inv.version, inv.attachment("group")), b.isMetadataCall(inv)
 	if ofMetadata {
-		m = new(Mapping) // of which nothing is needed
+		m = new(mapping) // of which nothing is needed
 	}
 	if m == nil {
 		c.refuse(f, statusNoService, fmt.Sprintf("Not found exported service: %s with the version %q and the group %q on the node %s", inv.path, inv.version, inv.attachment("group"), b.node.ID()))
@@ -130,7 +130,7 @@ func (b *bridge) serveRequest(ctx context.Context, c *connection, t table, f *fr
 }
 
 // call makes the call and appends the value of the answer.
-func (b *bridge) call(ctx context.Context, m *Mapping, inv *invocation, answer *attachments, dst []byte) ([]byte, error) {
+func (b *bridge) call(ctx context.Context, m *mapping, inv *invocation, answer *attachments, dst []byte) ([]byte, error) {
 	action := b.actionOf(m, inv.method, inv.types)
 	if action == nil {
 		return dst, notFound(m, inv, b)
@@ -144,7 +144,7 @@ func (b *bridge) call(ctx context.Context, m *Mapping, inv *invocation, answer *
 }
 
 // actionOf is the action that is a method of the interface; nil for none.
-func (b *bridge) actionOf(m *Mapping, method string, types []string) *sabir.Action {
+func (b *bridge) actionOf(m *mapping, method string, types []string) *sabir.Action {
 	name := m.service + "." + method
 	if m.methods != nil {
 		one := m.method(method, types)
@@ -157,7 +157,7 @@ func (b *bridge) actionOf(m *Mapping, method string, types []string) *sabir.Acti
 }
 
 // served is an action that consumers may call; nil for none.
-func (b *bridge) served(m *Mapping, name string) *sabir.Action {
+func (b *bridge) served(m *mapping, name string) *sabir.Action {
 	action := b.node.Action(name)
 	if action == nil || !action.Public() || action.Node != b.node.ID() || action.Service != m.service {
 		return nil
@@ -172,7 +172,7 @@ func (inv *invocation) inbound(ctx context.Context, answer gateway.Answer) (gate
 	return gateway.Inbound{Context: ctx, Metadata: metadata, Limit: inv.timeout(), Watched: true, Answer: answer, RequestID: gateway.NewRequestID()}, err
 }
 
-func notFound(m *Mapping, inv *invocation, b *bridge) error {
+func notFound(m *mapping, inv *invocation, b *bridge) error {
 	return sabir.NewError(sabir.ErrActionNotFound.Code, sabir.ErrActionNotFound.Name, fmt.Sprintf("%s has no method %s%s on the node %s", m.name, inv.method, inv.types, b.node.ID()))
 }
 
@@ -194,7 +194,7 @@ func (inv *invocation) timeout() time.Duration {
 }
 
 // appendException appends the exception that an error is for Java.
-func appendException(dst []byte, m *Mapping, inv *invocation, err error) []byte {
+func appendException(dst []byte, m *mapping, inv *invocation, err error) []byte {
 	x := exceptionOf(m, err)
 	if inv.generic {
 		x = genericException(x)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestArgumentsThatDoNotFitAreAnIllegalArgumentException(t *testing.T) {
-	_, address := serving(t)
+	_, address := serving(t, dubbo.Config{})
 	p := dial(t, address)
 	for name, body := range map[string][]byte{
 		"a text for a number": call(t, "add", "IJ", nil, "x", int64(1)),
@@ -36,7 +36,7 @@ func TestArgumentsThatDoNotFitAreAnIllegalArgumentException(t *testing.T) {
 }
 
 func TestAGenericCallWithOtherArgumentsThanTheMethodHasIsAnException(t *testing.T) {
-	_, address := serving(t)
+	_, address := serving(t, dubbo.Config{})
 	p := dial(t, address)
 	for _, values := range [][]any{{}, {int32(1)}, {int32(1), int64(1), int32(1)}} {
 		p.write(frame(0xc2, 0, 1, call(t, "$invoke", "Ljava/lang/String;[Ljava/lang/String;[Ljava/lang/Object;", nil, "add", nil, values)))
@@ -53,7 +53,7 @@ func TestAGenericCallWithOtherArgumentsThanTheMethodHasIsAnException(t *testing.
 
 // An object that is null is the input as a whole, and no argument that is missing.
 func TestAnArgumentThatIsNullIsOne(t *testing.T) {
-	_, address := serving(t)
+	_, address := serving(t, dubbo.Config{})
 	p := dial(t, address)
 	p.write(frame(0xc2, 0, 1, call(t, "amount", "Lcom/shop/Order;", nil, nil)))
 	if _, status, _, reply := p.next(); status != 20 || reply[0] != 0x94 {
@@ -66,8 +66,8 @@ func TestAMethodThatIsDeclaredWithFewerParametersLeavesTheOtherFields(t *testing
 		s := sabir.NewService("orders")
 		sabir.Handle(s, "add", func(_ context.Context, in struct{ A, B int32 }) (int32, error) { return in.A + in.B + 40, nil })
 		address := freeAddress(t)
-		startAs(t, scheme, sabir.Serve(s), dubbo.Bridge(dubbo.Serve(scheme+"://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0"),
-			dubbo.Method("add", dubbo.Parameters()), dubbo.Method("add", dubbo.Parameters("int")), dubbo.Method("add", dubbo.Parameters("int", "int"))))))
+		startAs(t, scheme, sabir.Serve(s), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{scheme + "://" + address: {{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0",
+			Methods: []dubbo.Method{{Name: "add", Parameters: []string{}}, {Name: "add", Parameters: []string{"int"}}, {Name: "add", Parameters: []string{"int", "int"}}}}}}}))
 		for want, body := range map[string]string{"40": "[]", "41": "[1]", "42": "[1,1]"} {
 			if scheme == "tri" {
 				if got := curl(t, "http://"+address+"/com.shop.OrderService/add", body); fmt.Sprint(got) != "{200 application/json ["+want+"]}" {

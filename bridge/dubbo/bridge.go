@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,8 +17,9 @@ import (
 // bridge is a node as a provider and a consumer. As an extension it knows providers before the services start, so that these can call them; it
 // lets calls in from the start of its gateway until that stops.
 type bridge struct {
-	config
-	node *sabir.Node
+	settings Config
+	*config  // what they say, from Start on
+	node     *sabir.Node
 
 	ctx     context.Context // ends with the bridge
 	cancel  context.CancelFunc
@@ -38,7 +38,7 @@ type bridge struct {
 	metadata  atomic.Pointer[metadataInfo] // what is registered; nil for nothing
 }
 
-func newBridge(c config) *bridge { return &bridge{config: c} }
+func newBridge(c Config) *bridge { return &bridge{settings: c} }
 
 // Name implements sabir.Extension and gateway.Gateway.
 func (b *bridge) Name() string { return "dubbo" }
@@ -49,16 +49,15 @@ const lookInterval = time.Second
 // Start makes the providers of references known.
 func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 	b.node = n
-	if err := errors.Join(b.problems...); err != nil {
+	c, err := newConfig(b.settings)
+	if err != nil {
 		return err
 	}
-	if err := errors.Join(b.checkRegistries(), b.checkTLS()); err != nil {
-		return err
-	}
+	b.config = c
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.discovery = newDiscovery(b)
 	var known []*provider
-	for _, r := range merged(b.references) {
+	for _, r := range b.references {
 		p, err := newReference(b, r)
 		if err != nil {
 			return err
@@ -66,10 +65,7 @@ func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 		b.discovery.references[p.address] = true
 		known = append(known, p)
 	}
-	if err := checkActions("dubbo.Discover", b.discover); err != nil {
-		return err
-	}
-	if b.config.qos != "" {
+	if b.QoS != "" {
 		q, err := listenQoS(ctx, b)
 		if err != nil {
 			b.cancel()
@@ -85,26 +81,6 @@ func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 	b.running.Go(b.look)
 	b.waitForProviders(ctx)
 	return nil
-}
-
-// merged makes references to one address one reference: a provider is known by its address, so of two with the same one the latter would hide what
-// the other offers.
-func merged(references []endpoint) (different []endpoint) {
-	places := make(map[string]int)
-	for _, r := range references {
-		key := r.address
-		if at, err := url.Parse(r.address); err == nil {
-			key = at.Scheme + "://" + at.Host
-		}
-		place, known := places[key]
-		if !known {
-			places[key] = len(different)
-			different = append(different, r)
-			continue
-		}
-		different[place].interfaces = slices.Concat(different[place].interfaces, r.interfaces)
-	}
-	return different
 }
 
 // waitForProviders gives providers some time to be there for what the services call when they start.
@@ -148,7 +124,7 @@ func (b *bridge) list() (list []*provider) {
 }
 
 // applicationName names the caller's application to providers.
-func (b *bridge) applicationName() string { return cmp.Or(b.application, b.node.ID()) }
+func (b *bridge) applicationName() string { return cmp.Or(b.Application, b.node.ID()) }
 
 // Stop closes the connections to providers, and all others that are left.
 func (b *bridge) Stop(context.Context) error {

@@ -57,16 +57,16 @@ func (d *discovery) start() {
 		close(d.ready)
 		return
 	}
-	for _, r := range d.bridge.registries {
+	for number := range d.bridge.Registries {
 		for _, name := range names {
-			d.pending[listKey{r.number, 'i', name}] = true
-			d.pending[listKey{r.number, 'm', name}] = true
+			d.pending[listKey{number, 'i', name}] = true
+			d.pending[listKey{number, 'm', name}] = true
 		}
 	}
-	for _, r := range d.bridge.registries {
+	for number, r := range d.bridge.Registries {
 		d.bridge.running.Go(func() {
 			r.Run(d.bridge.ctx, d.bridge.node.Log(), func(ctx context.Context, s RegistrySession) error {
-				look := &lookout{discovery: d, session: s, registry: r.number, applications: make(map[string]bool)}
+				look := &lookout{discovery: d, session: s, registry: number, applications: make(map[string]bool)}
 				return look.run(ctx, names)
 			})
 		})
@@ -154,7 +154,7 @@ func (d *discovery) wanted() map[endpointAt][]offering {
 	wanted := make(map[endpointAt][]offering)
 	for _, m := range d.bridge.discover {
 		at := d.providersOf(m)
-		tagged := taggedWith(at, d.bridge.tag)
+		tagged := taggedWith(at, d.bridge.Tag)
 		for _, p := range at {
 			if p.params[paramTag] == tagged {
 				wanted[p.endpointAt] = append(wanted[p.endpointAt], offering{m, p.params})
@@ -165,7 +165,7 @@ func (d *discovery) wanted() map[endpointAt][]offering {
 }
 
 // providersOf are the providers of an interface, by addresses.
-func (d *discovery) providersOf(m *Mapping) map[string]providerURL {
+func (d *discovery) providersOf(m *mapping) map[string]providerURL {
 	at := make(map[string]providerURL)
 	for _, scheme := range m.schemes() {
 		for _, of := range d.order() {

@@ -20,7 +20,7 @@ const (
 	rpcClass = ".rpc.RpcException"
 )
 
-// classes are the exceptions of Java that errors are, where no dubbo.Throws says otherwise. Java's check of classes lets all of them pass.
+// classes are the exceptions of Java that errors are, where no Throws says otherwise. Java's check of classes lets all of them pass.
 var classes = map[sabir.Code]string{
 	sabir.CodeInvalidArgument: "java.lang.IllegalArgumentException", sabir.CodeOutOfRange: "java.lang.IllegalArgumentException",
 	sabir.CodeFailedPrecondition: "java.lang.IllegalStateException", sabir.CodeAlreadyExists: "java.lang.IllegalStateException", sabir.CodeAborted: "java.lang.IllegalStateException",
@@ -59,7 +59,7 @@ func statusOf(err error) (status byte, text string) {
 }
 
 // exceptionOf is the exception that an error is for Java. Stacks stay on their node.
-func exceptionOf(m *Mapping, err error) *hessian.Exception {
+func exceptionOf(m *mapping, err error) *hessian.Exception {
 	if x, ok := errors.AsType[*hessian.Exception](err); ok {
 		return m.passed(x, maxCauses)
 	}
@@ -78,7 +78,7 @@ func exceptionOf(m *Mapping, err error) *hessian.Exception {
 const maxCauses = 16
 
 // passed is an exception with its causes, of classes that Java lets in: others are as its own providers have them.
-func (m *Mapping) passed(x *hessian.Exception, causes int) *hessian.Exception {
+func (m *mapping) passed(x *hessian.Exception, causes int) *hessian.Exception {
 	own := &hessian.Exception{Class: x.Class, Message: x.Message, Fields: x.Fields}
 	if m.errors[x.Class] == "" && !slices.Contains(passing, x.Class) {
 		own = &hessian.Exception{Class: runtimeException, Message: x.Error()}
@@ -95,7 +95,7 @@ func genericException(x *hessian.Exception) *hessian.Exception {
 }
 
 // errorOf is an exception as callers here have it. errors.As finds the *hessian.Exception in it.
-func errorOf(m *Mapping, x *hessian.Exception, provider string) *sabir.Error {
+func errorOf(m *mapping, x *hessian.Exception, provider string) *sabir.Error {
 	class, message := x.Class, x.Message
 	if strings.HasSuffix(class, ".GenericException") {
 		for _, f := range x.Fields {

@@ -8,21 +8,24 @@ import (
 	"github.com/sabir-go/sabir/web/filter"
 )
 
-func ExampleServe() {
+func ExampleBridge() {
 	orders := sabir.NewService("orders")
 	// doc: serve
-	node := sabir.NewNode(sabir.Serve(orders), dubbo.Bridge(
-		dubbo.Serve("dubbo://:20880", dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0"), dubbo.Group("eu")))))
+	node := sabir.NewNode(sabir.Serve(orders), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{
+		"dubbo://:20880": {{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0", Group: "eu"}},
+	}}))
 	// end
 	_ = node
 }
 
-func ExampleReference() {
+func ExampleBridge_reference() {
 	// doc: reference
-	node := sabir.NewNode(dubbo.Bridge(
-		dubbo.Reference("dubbo://10.0.0.9:20880", dubbo.Interface("com.shop.StockService", "stock", dubbo.Version("1.0.0"),
-			dubbo.Method("reserve", dubbo.Parameters("java.lang.String", "int")),
-			dubbo.Method("find"))))) // a generic call: the provider looks up its parameters
+	node := sabir.NewNode(dubbo.Bridge(dubbo.Config{References: map[string][]dubbo.Interface{
+		"dubbo://10.0.0.9:20880": {{Name: "com.shop.StockService", Service: "stock", Version: "1.0.0", Methods: []dubbo.Method{
+			{Name: "reserve", Parameters: []string{"java.lang.String", "int"}},
+			{Name: "find"}, // a generic call: the provider looks up its parameters
+		}}},
+	}}))
 	type reservation struct {
 		Article string
 		Amount  int32
@@ -32,60 +35,69 @@ func ExampleReference() {
 	_ = reserve
 }
 
-func ExampleMethod() {
+func ExampleInterface() {
 	// doc: overloads
-	dubbo.Interface("com.shop.OrderService", "orders",
-		dubbo.Method("place"),
-		dubbo.Method("get", dubbo.Action("getByNumber"), dubbo.Parameters("long")),
-		dubbo.Method("get", dubbo.Action("getByText"), dubbo.Parameters("java.lang.String")),
-		dubbo.Throws("OutOfStock", "com.shop.OutOfStockException"))
+	table := dubbo.Interface{Name: "com.shop.OrderService", Service: "orders",
+		Methods: []dubbo.Method{
+			{Name: "place"},
+			{Name: "get", Action: "getByNumber", Parameters: []string{"long"}},
+			{Name: "get", Action: "getByText", Parameters: []string{"java.lang.String"}},
+		},
+		Throws: map[string]string{"OutOfStock": "com.shop.OutOfStockException"},
+	}
 	// end
+	_ = table
 }
 
-func ExampleStream() {
-	dubbo.Bridge(
-		// doc: streams
-		dubbo.Reference("tri://10.0.0.9:50051", dubbo.Interface("com.shop.TradeService", "trades",
-			dubbo.Method("watch", dubbo.ServerStream(), dubbo.Parameters("java.lang.String")), // void watch(String, StreamObserver<Order>)
-			dubbo.Method("trade", dubbo.Stream()))))                                           // StreamObserver<String> trade(StreamObserver<Order>)
+func ExampleMethod() {
+	// doc: streams
+	references := map[string][]dubbo.Interface{"tri://10.0.0.9:50051": {{Name: "com.shop.TradeService", Service: "trades", Methods: []dubbo.Method{
+		{Name: "watch", ServerStream: true, Parameters: []string{"java.lang.String"}},
+		{Name: "trade", Stream: true}, // StreamObserver<String> trade(StreamObserver<Order>)
+	}}}}
 	// end
+	_ = dubbo.Config{References: references}
 }
 
-func ExampleServe_both() {
-	dubbo.Bridge(
-		// doc: both
-		dubbo.Serve("dubbo://:20880", dubbo.Interface("com.shop.OrderService", "orders")),
-		dubbo.Serve("tri://:20880", dubbo.Interface("com.shop.OrderService", "orders")))
+func ExampleBridge_both() {
+	// doc: both
+	orders := []dubbo.Interface{{Name: "com.shop.OrderService", Service: "orders"}}
+	serve := map[string][]dubbo.Interface{"dubbo://:20880": orders, "tri://:20880": orders}
 	// end
+	_ = dubbo.Config{Serve: serve}
 }
 
-func ExampleCORS() {
-	dubbo.Bridge(
-		// doc: cors
-		dubbo.CORS(filter.CORS{Origins: []string{"https://shop.example.com"}, Headers: []string{"user"}}),
-		dubbo.Serve("tri://:50051", dubbo.Interface("com.shop.OrderService", "orders", dubbo.Protobuf())))
+func ExampleBridge_pages() {
+	// doc: cors
+	bridge := dubbo.Bridge(dubbo.Config{
+		CORS:  &filter.CORS{Origins: []string{"https://shop.example.com"}, Headers: []string{"user"}},
+		Serve: map[string][]dubbo.Interface{"tri://:50051": {{Name: "com.shop.OrderService", Service: "orders", Protobuf: true}}},
+	})
 	// end
+	_ = bridge
 }
 
-func ExampleTLS() {
+func ExampleBridge_encrypted() {
 	orders := sabir.NewService("orders")
 	// doc: tls
 	certificates, err := tcp.Certificates("shop.pem", "shop-key.pem", "authority.pem") // of both sides, read anew when they change
-	node := sabir.NewNode(sabir.Serve(orders), dubbo.Bridge(dubbo.TLS(certificates),
-		dubbo.Serve("tri://0.0.0.0:50051", dubbo.Interface("com.shop.OrderService", "orders"))))
+	node := sabir.NewNode(sabir.Serve(orders), dubbo.Bridge(dubbo.Config{TLS: certificates, Serve: map[string][]dubbo.Interface{
+		"tri://0.0.0.0:50051": {{Name: "com.shop.OrderService", Service: "orders"}},
+	}}))
 	// end
 	_, _ = node, err
 }
 
-func ExampleAt() {
+func ExampleBridge_registry() {
 	orders := sabir.NewService("orders")
 	// doc: registry
-	node := sabir.NewNode(sabir.Serve(orders), dubbo.Bridge(
-		dubbo.At(&zookeeper.Registry{Servers: []string{"10.0.0.9:2181"}}),
-		dubbo.Application("shop"), dubbo.Open(),
-		dubbo.Serve("dubbo://0.0.0.0:20880", dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0"))),
-		dubbo.Discover(dubbo.Interface("com.shop.StockService", "stock", dubbo.Version("1.0.0"),
-			dubbo.Method("reserve", dubbo.Parameters("java.lang.String", "int"))))))
+	node := sabir.NewNode(sabir.Serve(orders), dubbo.Bridge(dubbo.Config{
+		Registries: []dubbo.Registry{&zookeeper.Registry{Servers: []string{"10.0.0.9:2181"}}}, Application: "shop", Open: true,
+		Serve: map[string][]dubbo.Interface{"dubbo://0.0.0.0:20880": {{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0"}}},
+		Discover: []dubbo.Interface{{Name: "com.shop.StockService", Service: "stock", Version: "1.0.0", Methods: []dubbo.Method{
+			{Name: "reserve", Parameters: []string{"java.lang.String", "int"}},
+		}}},
+	}))
 	// end
 	_ = node
 }

@@ -48,9 +48,9 @@ func FuzzFrames(f *testing.F) {
 			}
 			judgeCall(t, f.body)
 			if answer, err := readReply(f.body); err == nil && answer.exception != nil {
-				failed := errorOf(&Mapping{}, answer.exception, "x")
+				failed := errorOf(&mapping{}, answer.exception, "x")
 				if status, _ := statusOf(failed); status == 0 {
-					appendException(nil, &Mapping{}, &invocation{}, failed)
+					appendException(nil, &mapping{}, &invocation{}, failed)
 				}
 			}
 			held.free(len(f.body))

@@ -18,7 +18,7 @@ func TestAConnectionThatIsIdleStaysOpenByHeartbeats(t *testing.T) {
 	pings := make(map[string]func() string)
 	for _, scheme := range []string{"dubbo", "tri"} {
 		served, called := freeAddress(t), freeAddress(t)
-		startAs(t, "serves-"+scheme, sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.Serve(scheme+"://"+served, mapping())))
+		startAs(t, "serves-"+scheme, sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{scheme + "://" + served: {mapping()}}}))
 		way := brokers.NewForwarder(t, served)
 		consumer := run(t, "Consumer", scheme+"://"+asJava(way.Addr())+"/com.shop.OrderService", "idle")
 		pings["of a Java consumer by "+scheme] = onlyOver(t, way, func() string { return consumer.ask(t, "ping") })
@@ -26,7 +26,7 @@ func TestAConnectionThatIsIdleStaysOpenByHeartbeats(t *testing.T) {
 		_, port, _ := net.SplitHostPort(called)
 		run(t, "Provider", port, scheme).until("ready")
 		way = brokers.NewForwarder(t, called)
-		node := startAs(t, "calls-"+scheme, dubbo.Bridge(dubbo.Reference(scheme+"://"+way.Addr(), typed())))
+		node := startAs(t, "calls-"+scheme, dubbo.Bridge(dubbo.Config{References: map[string][]dubbo.Interface{scheme + "://" + way.Addr(): {typed()}}}))
 		pings["to a Java provider by "+scheme] = onlyOver(t, way, func() string {
 			answer, err := sabir.Bind[sabir.Empty, string](node, "orders.ping")(t.Context(), sabir.Empty{})
 			if err != nil {

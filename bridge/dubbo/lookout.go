@@ -208,7 +208,7 @@ func (l *lookout) provided(instances []Instance, known map[string]*metadataInfo)
 }
 
 func (d *discovery) looksFor(k key) bool {
-	return slices.ContainsFunc(d.bridge.discover, func(m *Mapping) bool { return m.key() == k })
+	return slices.ContainsFunc(d.bridge.discover, func(m *mapping) bool { return m.key() == k })
 }
 
 // withApplication are the parameters of a service at an instance, which has some of its own.

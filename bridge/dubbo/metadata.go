@@ -55,8 +55,8 @@ func (b *bridge) attachmentsFor(ctx context.Context, to calledMethod, generic bo
 		}
 	}
 	pairs["path"], pairs["interface"], pairs["remote.application"] = m.name, m.name, b.applicationName()
-	if b.tag != "" {
-		pairs[paramTag] = b.tag
+	if b.Tag != "" {
+		pairs[paramTag] = b.Tag
 	}
 	if to.token != "" {
 		pairs[paramToken] = to.token
@@ -76,31 +76,28 @@ func (b *bridge) attachmentsFor(ctx context.Context, to calledMethod, generic bo
 	return pairs
 }
 
-// Attachments collects the attachments of answers. Its methods may be called by several goroutines.
-type Attachments struct {
+// collected are the attachments of answers.
+type collected struct {
 	mu    sync.Mutex
 	pairs map[string]string
 }
 
 type attachmentsKey struct{}
 
-// CollectAttachments returns a context whose calls of Dubbo providers add to Attachments what comes back beside the answers, or change what is
-// there.
-func CollectAttachments(ctx context.Context) (context.Context, *Attachments) {
-	a := new(Attachments)
-	return context.WithValue(ctx, attachmentsKey{}, a), a
-}
-
-// Map returns a copy of what has come: texts, numbers and booleans, up to 64.
-func (a *Attachments) Map() map[string]string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return maps.Clone(a.pairs)
+// CollectAttachments returns a context whose calls of Dubbo providers collect what comes back beside the answers. The function, which several goroutines
+// may call, returns a copy of what has come: texts, numbers and booleans, up to 64; a later answer changes what an earlier one has set.
+func CollectAttachments(ctx context.Context) (collecting context.Context, attachments func() map[string]string) {
+	a := new(collected)
+	return context.WithValue(ctx, attachmentsKey{}, a), func() map[string]string {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return maps.Clone(a.pairs)
+	}
 }
 
 // collect adds the attachments of an answer to those of the context, if it has any.
 func collect(ctx context.Context, attachments map[string]any) {
-	to, ok := ctx.Value(attachmentsKey{}).(*Attachments)
+	to, ok := ctx.Value(attachmentsKey{}).(*collected)
 	if !ok {
 		return
 	}

@@ -59,7 +59,7 @@ func (s *serviceInfo) key() key {
 }
 
 // add adds an interface that is served at the port.
-func (i *metadataInfo) add(scheme string, m *Mapping, port int, params map[string]string) {
+func (i *metadataInfo) add(scheme string, m *mapping, port int, params map[string]string) {
 	one := &serviceInfo{Name: m.name, Protocol: scheme, Port: int32(port), Path: m.name, Params: params}
 	name := m.name
 	if m.group != "" {
@@ -84,7 +84,7 @@ func (i *metadataInfo) seal() error {
 
 // isMetadataCall reports whether a call is one of consumers for the metadata of this application.
 func (b *bridge) isMetadataCall(inv *invocation) bool {
-	return inv.path == metadataService && b.metadata.Load() != nil && inv.attachment("group") == b.application && inv.method == metadataMethod
+	return inv.path == metadataService && b.metadata.Load() != nil && inv.attachment("group") == b.Application && inv.method == metadataMethod
 }
 
 // appendMetadata appends the kind and the value of the answer to such a call. A revision that the node has no more is null.

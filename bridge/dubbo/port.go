@@ -16,7 +16,7 @@ import (
 )
 
 // table is the interfaces of one protocol at one port.
-type table map[key]*Mapping
+type table map[key]*mapping
 
 // port is an address where calls come in.
 type port struct {
@@ -27,7 +27,7 @@ type port struct {
 
 // addPort adds the interfaces of an endpoint to the port at its address.
 func (b *bridge) addPort(ctx context.Context, ports map[netip.AddrPort]*port, e endpoint) error {
-	at, err := parseAddress("dubbo.Serve", e.address)
+	at, err := parseAddress("dubbo.Config: Serve", e.address)
 	if err != nil {
 		return err
 	}
@@ -61,25 +61,25 @@ func (b *bridge) addPort(ctx context.Context, ports map[netip.AddrPort]*port, e 
 	}
 	for _, m := range e.interfaces {
 		if (*into)[m.key()] != nil {
-			return fmt.Errorf("dubbo.Serve(%q): the interface %s is there twice with the version %q and the group %q", e.address, m.name, m.version, m.group)
+			return fmt.Errorf("dubbo.Config: Serve %q: the interface %s is there twice with the version %q and the group %q", e.address, m.name, m.version, m.group)
 		}
 		(*into)[m.key()] = m
 	}
-	if len(b.registries) > 0 {
+	if len(b.Registries) > 0 {
 		return b.prepare(at.Scheme, e, p.listener.Addr())
 	}
 	return nil
 }
 
-// addressOf returns the address to listen at. One that other machines can reach needs certificates of consumers, or the option Open.
+// addressOf returns the address to listen at. One that other machines can reach needs certificates of consumers, or Open.
 func (b *bridge) addressOf(ctx context.Context, at *url.URL) (netip.AddrPort, error) {
 	// Keyed leaves the check to this function, whose error names what can be done.
 	bound, err := transport.ListenAddr(ctx, at, transport.Config{Keyed: true})
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
-	if !bound.Addr().IsLoopback() && !b.config.open && !b.config.provesCallers() {
-		return netip.AddrPort{}, fmt.Errorf("refusing to listen on %s (%s), where other machines could call without proof: add dubbo.TLS with a ClientAuth of tls.RequireAndVerifyClientCert, dubbo.Open() where the network restricts "+
+	if !bound.Addr().IsLoopback() && !b.Open && !b.provesCallers() {
+		return netip.AddrPort{}, fmt.Errorf("refusing to listen on %s (%s), where other machines could call without proof: add TLS with a ClientAuth of tls.RequireAndVerifyClientCert, set Open where the network restricts "+
 			"who reaches it, or leave out the host (\"%s://:%d\") to be reached from this machine only", at, bound, at.Scheme, bound.Port())
 	}
 	return bound, nil

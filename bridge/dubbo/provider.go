@@ -2,7 +2,6 @@ package dubbo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"sync"
@@ -71,7 +70,7 @@ type session interface {
 type catalog struct {
 	methods    map[string]calledMethod // by the full names of actions
 	offer      sabir.ForeignOffer
-	interfaces []*Mapping
+	interfaces []*mapping
 	spare      bool // calls prefer other providers: its weight is 0
 }
 
@@ -84,13 +83,13 @@ type calledMethod struct {
 
 // offering is an interface that a provider has, with the parameters by which a registry names it.
 type offering struct {
-	mapping *Mapping
+	mapping *mapping
 	params  map[string]string
 }
 
-// newReference makes the provider of a Reference.
+// newReference makes the provider at an address of Config.References.
 func newReference(b *bridge, e endpoint) (*provider, error) {
-	at, err := parseAddress("dubbo.Reference", e.address)
+	at, err := parseAddress("dubbo.Config: References", e.address)
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +101,13 @@ func newReference(b *bridge, e endpoint) (*provider, error) {
 	for _, m := range e.interfaces {
 		all = append(all, offering{mapping: m})
 	}
-	if err := checkActions("dubbo.Reference(\""+e.address+"\")", e.interfaces); err != nil {
+	if err := checkActions(fmt.Sprintf("dubbo.Config: References %q", e.address), e.interfaces); err != nil {
 		return nil, err
 	}
 	for _, o := range all {
 		for _, one := range o.mapping.methods {
 			if one.stream && at.Scheme != schemeTriple {
-				return nil, errors.New("dubbo.Reference(\"" + e.address + "\"): the method " + one.name + " is a stream, which only tri:// carries")
+				return nil, fmt.Errorf("dubbo.Config: References %q: the method %s is a stream, which only tri:// carries", e.address, one.name)
 			}
 		}
 	}
@@ -124,12 +123,12 @@ func newProvider(b *bridge, scheme, address, name, host string, all []offering) 
 }
 
 // checkActions finds two methods that would be one action.
-func checkActions(option string, interfaces []*Mapping) error {
+func checkActions(option string, interfaces []*mapping) error {
 	seen := make(map[string]bool)
 	for _, m := range interfaces {
 		for _, one := range m.methods {
 			if seen[one.action] {
-				return fmt.Errorf("%s: two methods are the action %s: give one another by dubbo.Action", option, one.action)
+				return fmt.Errorf("%s: two methods are the action %s: give one another Action", option, one.action)
 			}
 			seen[one.action] = true
 		}
@@ -169,7 +168,7 @@ func (p *provider) set(all []offering) {
 }
 
 // interfaces are those that the provider offers.
-func (p *provider) interfaces() []*Mapping { return p.catalog.Load().interfaces }
+func (p *provider) interfaces() []*mapping { return p.catalog.Load().interfaces }
 
 // Name implements sabir.ForeignNode.
 func (p *provider) Name() string { return p.id }
@@ -331,7 +330,7 @@ func (p *provider) Open(ctx context.Context, action *sabir.Action) (sabir.Foreig
 		return nil, err
 	}
 	if !to.stream && p.triple {
-		return nil, sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrNoStream.Name, to.action+" is no stream: give its dubbo.Method the option dubbo.ServerStream or dubbo.Stream if it is one")
+		return nil, sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrNoStream.Name, to.action+" is no stream: set ServerStream or Stream of its dubbo.Method if it is one")
 	}
 	return s.open(ctx, to)
 }

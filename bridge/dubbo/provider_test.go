@@ -136,13 +136,19 @@ func orders(notes noted) *sabir.Service {
 }
 
 // mapping is the table of the service, whose overloads have an action each.
-func mapping() *dubbo.Mapping {
-	options := []dubbo.InterfaceOption{dubbo.Version("1.0.0"), dubbo.Throws("OutOfStock", "com.shop.OutOfStockException"),
-		dubbo.Method("get", dubbo.Action("getByNumber"), dubbo.Parameters("long")), dubbo.Method("get", dubbo.Action("getByText"), dubbo.Parameters("java.lang.String"))}
+func mapping() dubbo.Interface {
+	m := dubbo.Interface{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0", Throws: map[string]string{"OutOfStock": "com.shop.OutOfStockException"},
+		Methods: []dubbo.Method{{Name: "get", Action: "getByNumber", Parameters: []string{"long"}}, {Name: "get", Action: "getByText", Parameters: []string{"java.lang.String"}}}}
 	for _, name := range []string{"ping", "add", "place", "amount", "find", "list", "count", "price", "favourite", "bytes", "later", "attachments", "note", "fail", "slow", "stranger"} {
-		options = append(options, dubbo.Method(name))
+		m.Methods = append(m.Methods, dubbo.Method{Name: name})
 	}
-	return dubbo.Interface("com.shop.OrderService", "orders", options...)
+	return m
+}
+
+// serveAt adds to settings what is served.
+func serveAt(c dubbo.Config, addresses map[string][]dubbo.Interface) dubbo.Config {
+	c.Serve = addresses
+	return c
 }
 
 func TestAJavaConsumerCallsANodeAsAProvider(t *testing.T) {
@@ -154,7 +160,7 @@ func TestAJavaConsumerCallsANodeAsAProvider(t *testing.T) {
 
 func consumed(t *testing.T, scheme string) {
 	address, notes := freeAddress(t), make(noted, 1)
-	node := start(t, sabir.Serve(orders(notes)), dubbo.Bridge(dubbo.Serve(scheme+"://"+address, mapping())))
+	node := start(t, sabir.Serve(orders(notes)), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{scheme + "://" + address: {mapping()}}}))
 	consumer := run(t, "Consumer", scheme+"://"+asJava(address)+"/com.shop.OrderService")
 	got := consumer.until("end")
 	for name, want := range map[string]string{
@@ -218,7 +224,7 @@ func consumed(t *testing.T, scheme string) {
 		t.Fatal(err)
 	}
 	consumer.until("failed")
-	start(t, sabir.Serve(orders(notes)), dubbo.Bridge(dubbo.Serve(scheme+"://"+address, mapping())))
+	start(t, sabir.Serve(orders(notes)), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{scheme + "://" + address: {mapping()}}}))
 	if got := consumer.until("back"); got["back"] != "after failed calls" {
 		t.Errorf("the consumer is back %s", got["back"])
 	}

@@ -44,9 +44,9 @@ type qos struct {
 
 // listenQoS takes the address.
 func listenQoS(ctx context.Context, b *bridge) (*qos, error) {
-	at, err := url.Parse("qos://" + b.config.qos)
+	at, err := url.Parse("qos://" + b.QoS)
 	if err != nil || at.Port() == "" {
-		return nil, fmt.Errorf("dubbo.QoS(%q): want an address such as \":22222\"", b.config.qos)
+		return nil, fmt.Errorf("dubbo.Config: QoS %q: want an address such as \":22222\"", b.QoS)
 	}
 	bound, err := b.addressOf(ctx, at)
 	if err != nil {
@@ -203,7 +203,7 @@ func (q *qos) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method != http.MethodGet && r.Method != http.MethodPost:
 		http.Error(w, "want GET or POST", http.StatusMethodNotAllowed)
 		return
-	case r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" && r.Header.Get("Sec-Fetch-Site") != "none" || !q.bridge.config.open && !isAddress(r.Host):
+	case r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" && r.Header.Get("Sec-Fetch-Site") != "none" || !q.bridge.Open && !isAddress(r.Host):
 		http.Error(w, "pages of other sites may send no commands", http.StatusForbidden)
 		return
 	case r.ParseForm() != nil:
@@ -283,10 +283,10 @@ func (q *qos) list() string {
 }
 
 // served lists the interfaces, each once.
-func (c *config) served() (list []*Mapping) {
+func (c *config) served() (list []*mapping) {
 	for _, e := range c.serve {
 		for _, m := range e.interfaces {
-			if !slices.ContainsFunc(list, func(other *Mapping) bool { return other.serviceKey() == m.serviceKey() }) {
+			if !slices.ContainsFunc(list, func(other *mapping) bool { return other.serviceKey() == m.serviceKey() }) {
 				list = append(list, m)
 			}
 		}

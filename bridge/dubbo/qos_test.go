@@ -14,8 +14,8 @@ import (
 func operated(t *testing.T) string {
 	t.Helper()
 	address := freeAddress(t)
-	start(t, sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.QoS(address), dubbo.Serve("dubbo://127.0.0.1:0", mapping(), dubbo.Interface("com.shop.Other", "orders", dubbo.Group("eu"))),
-		dubbo.Reference("tri://"+freeAddress(t), tradesOfJava())))
+	start(t, sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.Config{QoS: address, Serve: map[string][]dubbo.Interface{"dubbo://127.0.0.1:0": {mapping(), dubbo.Interface{Name: "com.shop.Other", Service: "orders", Group: "eu"}}},
+		References: map[string][]dubbo.Interface{"tri://" + freeAddress(t): {tradesOfJava()}}}))
 	return address
 }
 
@@ -139,13 +139,13 @@ func TestWhatIsNoCommandEndsTheConnectionOfAnOperator(t *testing.T) {
 
 func TestCommandsOfOperatorsAreForThisMachineOnly(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", "[::]:0"} {
-		node := sabir.NewNode(dubbo.Bridge(dubbo.QoS(address)))
-		if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "dubbo.Open()") {
+		node := sabir.NewNode(dubbo.Bridge(dubbo.Config{QoS: address}))
+		if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "set Open") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	start(t, dubbo.Bridge(dubbo.Open(), dubbo.QoS("0.0.0.0:0")))
-	if err := sabir.NewNode(dubbo.Bridge(dubbo.QoS("nowhere"))).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "want an address") {
+	start(t, dubbo.Bridge(dubbo.Config{Open: true, QoS: "0.0.0.0:0"}))
+	if err := sabir.NewNode(dubbo.Bridge(dubbo.Config{QoS: "nowhere"})).Start(t.Context()); err == nil || !strings.Contains(err.Error(), "want an address") {
 		t.Errorf("an address that is none: %v", err)
 	}
 }

@@ -15,33 +15,18 @@ import (
 )
 
 // typed is the table of a provider by the types of parameters; generic that of the same one without.
-func typed() *dubbo.Mapping {
-	return dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0"), dubbo.Throws("OutOfStock", "com.shop.OutOfStockException"),
-		dubbo.Method("ping", dubbo.Parameters()),
-		dubbo.Method("add", dubbo.Parameters("int", "long")),
-		dubbo.Method("place", dubbo.Parameters("com.shop.Order")),
-		dubbo.Method("find", dubbo.Parameters("java.lang.String", "int")),
-		dubbo.Method("list", dubbo.Parameters("java.lang.String", "java.util.List")),
-		dubbo.Method("count", dubbo.Parameters("java.util.Map", "boolean")),
-		dubbo.Method("price", dubbo.Parameters("java.math.BigDecimal", "java.util.Date")),
-		dubbo.Method("favourite", dubbo.Parameters("com.shop.Color")),
-		dubbo.Method("get", dubbo.Action("getByNumber"), dubbo.Parameters("long")),
-		dubbo.Method("get", dubbo.Action("getByText"), dubbo.Parameters("java.lang.String")),
-		dubbo.Method("bytes", dubbo.Parameters("byte[]")),
-		dubbo.Method("later", dubbo.Parameters("java.lang.String")),
-		dubbo.Method("attachments", dubbo.Parameters("java.lang.String")),
-		dubbo.Method("fail", dubbo.Parameters("java.lang.String")),
-		dubbo.Method("slow", dubbo.Parameters("int")),
-		dubbo.Method("$echo", dubbo.Action("echo"), dubbo.Parameters("java.lang.Object")),
-	)
+func typed() dubbo.Interface {
+	return dubbo.Interface{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0", Throws: map[string]string{"OutOfStock": "com.shop.OutOfStockException"},
+		Methods: []dubbo.Method{{Name: "ping", Parameters: []string{}}, {Name: "add", Parameters: []string{"int", "long"}}, {Name: "place", Parameters: []string{"com.shop.Order"}}, {Name: "find", Parameters: []string{"java.lang.String", "int"}}, {Name: "list", Parameters: []string{"java.lang.String", "java.util.List"}}, {Name: "count", Parameters: []string{"java.util.Map", "boolean"}}, {Name: "price", Parameters: []string{"java.math.BigDecimal", "java.util.Date"}}, {Name: "favourite", Parameters: []string{"com.shop.Color"}}, {Name: "get", Action: "getByNumber", Parameters: []string{"long"}}, {Name: "get", Action: "getByText", Parameters: []string{"java.lang.String"}}, {Name: "bytes", Parameters: []string{"byte[]"}}, {Name: "later", Parameters: []string{"java.lang.String"}}, {Name: "attachments", Parameters: []string{"java.lang.String"}}, {Name: "fail", Parameters: []string{"java.lang.String"}}, {Name: "slow", Parameters: []string{"int"}}, {Name: "$echo", Action: "echo", Parameters: []string{"java.lang.Object"}}},
+	}
 }
 
-func generic() *dubbo.Mapping {
-	options := []dubbo.InterfaceOption{dubbo.Version("1.0.0"), dubbo.Throws("OutOfStock", "com.shop.OutOfStockException")}
+func generic() dubbo.Interface {
+	m := dubbo.Interface{Name: "com.shop.OrderService", Service: "anyorders", Version: "1.0.0", Throws: map[string]string{"OutOfStock": "com.shop.OutOfStockException"}}
 	for _, name := range []string{"ping", "add", "find", "list", "count", "price", "bytes", "later", "attachments", "fail"} {
-		options = append(options, dubbo.Method(name))
+		m.Methods = append(m.Methods, dubbo.Method{Name: name})
 	}
-	return dubbo.Interface("com.shop.OrderService", "anyorders", options...)
+	return m
 }
 
 // ask makes a call, and reports where its answer is another one.
@@ -79,13 +64,13 @@ type priced struct {
 }
 
 // ready starts a provider of Java, and a node that refers to it.
-func ready(t *testing.T, scheme string, tables ...*dubbo.Mapping) (*process, *sabir.Node) {
+func ready(t *testing.T, scheme string, tables ...dubbo.Interface) (*process, *sabir.Node) {
 	t.Helper()
 	address := freeAddress(t)
 	_, port, _ := strings.Cut(address, ":")
 	provider := run(t, "Provider", port, scheme)
 	provider.until("ready")
-	node := start(t, dubbo.Bridge(dubbo.Reference(scheme+"://"+address, tables...)))
+	node := start(t, dubbo.Bridge(dubbo.Config{References: map[string][]dubbo.Interface{scheme + "://" + address: tables}}))
 	return provider, node
 }
 
@@ -129,7 +114,7 @@ func provided(t *testing.T, scheme string) {
 		if got, err := sabir.Bind[string, string](node, service+".attachments")(ctx, "user"); got != "Ada of go" || err != nil {
 			t.Errorf("the provider saw %q, %v", got, err)
 		}
-		if got := back.Map(); len(got) != 1 || got["seen-by"] != "java" {
+		if got := back(); len(got) != 1 || got["seen-by"] != "java" {
 			t.Errorf("what came back is %v", got)
 		}
 	}
@@ -190,18 +175,19 @@ func TestReferencesToOneAddressAreOneProviderWithTheInterfacesOfAll(t *testing.T
 		provider := sabir.NewService("orders")
 		sabir.Handle(provider, "ping", func(context.Context, sabir.Empty) (string, error) { return "pong", nil })
 		address := scheme + "://" + freeAddress(t)
-		start(t, sabir.Serve(provider), dubbo.Bridge(dubbo.Serve(address, dubbo.Interface("com.shop.OrderService", "orders"), dubbo.Interface("com.shop.Other", "orders"))))
-		node := start(t, dubbo.Bridge(
-			dubbo.Reference(address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Method("ping"))),
-			dubbo.Reference(address+"/", dubbo.Interface("com.shop.Other", "others", dubbo.Method("ping")))))
+		start(t, sabir.Serve(provider), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{address: {{Name: "com.shop.OrderService", Service: "orders"}, dubbo.Interface{Name: "com.shop.Other", Service: "orders"}}}}))
+		node := start(t, dubbo.Bridge(dubbo.Config{
+			References: map[string][]dubbo.Interface{address: {{Name: "com.shop.OrderService", Service: "orders", Methods: []dubbo.Method{{Name: "ping"}}}}, address + "/": {{Name: "com.shop.Other", Service: "others", Methods: []dubbo.Method{{Name: "ping"}}}}}}))
 		ask(t, node, "orders.ping", sabir.Empty{}, "pong")
 		ask(t, node, "others.ping", sabir.Empty{}, "pong")
 	}
 }
 
 func TestReferencesToOneAddressWithTheSameActionAreRefused(t *testing.T) {
-	same := func() *dubbo.Mapping { return dubbo.Interface("com.shop.OrderService", "orders", dubbo.Method("ping")) }
-	node := sabir.NewNode(dubbo.Bridge(dubbo.Reference("tri://10.0.0.9:1", same()), dubbo.Reference("tri://10.0.0.9:1", same())))
+	same := func() dubbo.Interface {
+		return dubbo.Interface{Name: "com.shop.OrderService", Service: "orders", Methods: []dubbo.Method{{Name: "ping"}}}
+	}
+	node := sabir.NewNode(dubbo.Bridge(dubbo.Config{References: map[string][]dubbo.Interface{"tri://10.0.0.9:1": {same()}, "tri://10.0.0.9:1/": {same()}}}))
 	if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "two methods are the action orders.ping") {
 		t.Errorf("the node started with %v", err)
 	}

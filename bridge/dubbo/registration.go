@@ -41,7 +41,7 @@ type registration struct {
 
 // servedInterface is an interface at an address, with its parameters, which the metadata of the application have too.
 type servedInterface struct {
-	mapping *Mapping
+	mapping *mapping
 	scheme  string
 	port    int
 	url     string
@@ -64,18 +64,18 @@ func (b *bridge) prepare(scheme string, e endpoint, bound net.Addr) error {
 	if err != nil {
 		return err
 	}
-	address, err := transport.AdvertisedAddr("dubbo", at, transport.Config{Advertise: b.advertise})
+	address, err := transport.AdvertisedAddr("dubbo", at, transport.Config{Advertise: b.Advertise})
 	if err != nil {
-		return fmt.Errorf("dubbo.Advertise: %w", err)
+		return fmt.Errorf("dubbo.Config: Advertise: %w", err)
 	}
 	address = strings.TrimPrefix(address, "dubbo://")
 	host, portText, err := net.SplitHostPort(address)
 	if err != nil {
-		return fmt.Errorf("dubbo.Advertise: %w", err)
+		return fmt.Errorf("dubbo.Config: Advertise: %w", err)
 	}
 	port, err := strconv.Atoi(portText)
 	if err != nil {
-		return fmt.Errorf("dubbo.Advertise: %w", err)
+		return fmt.Errorf("dubbo.Config: Advertise: %w", err)
 	}
 	r := &b.entered
 	r.mu.Lock()
@@ -106,8 +106,8 @@ func (b *bridge) prepare(scheme string, e endpoint, bound net.Addr) error {
 }
 
 // parametersOf are the parameters of an interface in registries.
-func (b *bridge) parametersOf(m *Mapping) map[string]string {
-	params := map[string]string{"anyhost": "true", "application": b.application, "deprecated": "false", "dubbo": protocolVersion, "dynamic": "true", "generic": "false",
+func (b *bridge) parametersOf(m *mapping) map[string]string {
+	params := map[string]string{"anyhost": "true", "application": b.Application, "deprecated": "false", "dubbo": protocolVersion, "dynamic": "true", "generic": "false",
 		"interface": m.name, "methods": strings.Join(b.methodsOf(m), ","), "pid": strconv.Itoa(os.Getpid()), "prefer.serialization": "hessian2", "serialization": "hessian2",
 		"side": "provider", "service-name-mapping": "true", "timestamp": strconv.FormatInt(time.Now().UnixMilli(), 10)}
 	if m.version != "" {
@@ -116,17 +116,15 @@ func (b *bridge) parametersOf(m *Mapping) map[string]string {
 	if m.group != "" {
 		params["group"] = m.group
 	}
-	if b.config.tls != nil {
+	if b.TLS != nil {
 		params[paramTLS] = "true"
 	}
-	for name := range b.parameters {
-		params[name] = b.parameters.Get(name)
-	}
+	maps.Copy(params, b.Parameters)
 	return params
 }
 
 // methodsOf are the names of the methods that an interface has here.
-func (b *bridge) methodsOf(m *Mapping) (names []string) {
+func (b *bridge) methodsOf(m *mapping) (names []string) {
 	for _, one := range m.methods {
 		names = append(names, one.name)
 	}
@@ -151,7 +149,7 @@ func (b *bridge) register() error {
 	if r.closed || r.cancel != nil || len(r.served) == 0 {
 		return nil
 	}
-	info := &metadataInfo{App: b.application, Services: make(map[string]*serviceInfo)}
+	info := &metadataInfo{App: b.Application, Services: make(map[string]*serviceInfo)}
 	r.urls = nil
 	for _, one := range r.served {
 		if !one.mapping.offline.Load() {
@@ -163,15 +161,15 @@ func (b *bridge) register() error {
 		return err
 	}
 	b.metadata.Store(info)
-	if len(r.urls) == 0 || len(b.registries) == 0 {
+	if len(r.urls) == 0 || len(b.Registries) == 0 {
 		return nil
 	}
-	if err := r.describe(b.application, info); err != nil {
+	if err := r.describe(b.Application, info); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(b.ctx)
 	r.cancel = cancel
-	for _, one := range b.registries {
+	for _, one := range b.Registries {
 		r.running.Go(func() { one.Run(ctx, b.node.Log(), r.enter) })
 	}
 	return nil

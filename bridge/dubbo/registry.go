@@ -2,10 +2,7 @@ package dubbo
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"net/url"
-	"strings"
 )
 
 // Registry tells providers and consumers of Dubbo of each other. Package bridge/dubbo/zookeeper has that of ZooKeeper; implement it for others.
@@ -44,72 +41,4 @@ type Instance struct {
 	Host        string
 	Port        int
 	Metadata    map[string]string
-}
-
-// registryOf is a registry with its place in the options.
-type registryOf struct {
-	Registry
-	number int
-}
-
-// At names a registry: the interfaces of [Serve] are registered there under the application of [Application], by themselves and as an instance of
-// the application, and those of [Discover] are found there. It may be given several times. Default: none.
-func At(r Registry) Option {
-	return func(c *config) { c.registries = append(c.registries, registryOf{r, len(c.registries)}) }
-}
-
-// Application is the name of the application that this node is an instance of, which consumers see, and providers in the attachment
-// remote.application. Default: the id of the node. What is registered needs a name.
-func Application(name string) Option {
-	return func(c *config) {
-		if name == "" || strings.ContainsAny(name, "/, ") {
-			c.problems = append(c.problems, fmt.Errorf("dubbo.Application(%q): want a name without slashes, commas and spaces", name))
-		}
-		c.application = name
-	}
-}
-
-// Advertise is the host, or host:port, that registries name to consumers, where it is not the one that [Serve] listens on. Default: that; where it
-// listens on all addresses, the machine's first one in a network.
-func Advertise(address string) Option { return func(c *config) { c.advertise = address } }
-
-// Parameter adds a parameter to what is registered of the interfaces of [Serve], for consumers: "weight", "warmup", "timeout", "dubbo.tag" and
-// others of Dubbo's. Default: none but those that Dubbo needs.
-func Parameter(name, value string) Option {
-	return func(c *config) {
-		if reservedParameters[name] || name == "" {
-			c.problems = append(c.problems, fmt.Errorf("dubbo.Parameter(%q, %q): the bridge itself sets this parameter", name, value))
-		}
-		if c.parameters == nil {
-			c.parameters = make(url.Values)
-		}
-		c.parameters.Set(name, value)
-	}
-}
-
-// Tag is the tag of this node's calls: of providers that a registry names, those with the tag get them, and those without one where none has it.
-// Default: none, so that providers with a tag get no calls, as Dubbo has it.
-func Tag(tag string) Option { return func(c *config) { c.tag = tag } }
-
-// Discover makes interfaces callable by the names of their services, at all providers that the registries of [At] name, by dubbo:// and by tri://;
-// interfaces with streams or [Protobuf] by tri:// only. Providers come and go: a
-// call while there is none is sabir.ErrServiceUnavailable or sabir.ErrActionNotFound. An address that a [Reference] names is not looked up.
-func Discover(interfaces ...*Mapping) Option {
-	return func(c *config) {
-		c.discover = append(c.discover, c.endpoint("dubbo.Discover", "", interfaces).interfaces...)
-		c.needMethods("dubbo.Discover", interfaces)
-	}
-}
-
-// checkRegistries finds options that do not go together.
-func (c *config) checkRegistries() error {
-	switch {
-	case len(c.registries) == 0 && len(c.discover) > 0:
-		return fmt.Errorf("dubbo.Discover needs a registry: give one by dubbo.At, or the addresses by dubbo.Reference")
-	case len(c.registries) > 0 && len(c.serve) > 0 && c.application == "":
-		return fmt.Errorf("dubbo.At registers what dubbo.Serve serves: name the application by dubbo.Application")
-	case len(c.registries) > 0 && len(c.serve) == 0 && len(c.discover) == 0:
-		return fmt.Errorf("dubbo.At does nothing: add dubbo.Serve or dubbo.Discover")
-	}
-	return nil
 }

@@ -29,8 +29,8 @@ import (
 func init() { maps.Copy(jars, brokers.DubboZooKeeperJars) }
 
 // at is the server as a registry.
-func at(server *brokers.Server) dubbo.Option {
-	return dubbo.At(&zookeeper.Registry{Servers: []string{server.Addr()}, SessionTimeout: 4 * time.Second})
+func at(server *brokers.Server) []dubbo.Registry {
+	return []dubbo.Registry{&zookeeper.Registry{Servers: []string{server.Addr()}, SessionTimeout: 4 * time.Second}}
 }
 
 // ordersOf is a service whose answers name it.
@@ -45,22 +45,25 @@ func ordersOf(name string) *sabir.Service {
 }
 
 // registered starts a node that offers OrderService by a registry.
-func registered(t *testing.T, server *brokers.Server, name string, options ...dubbo.Option) *sabir.Node {
+func registered(t *testing.T, server *brokers.Server, name string, c dubbo.Config) *sabir.Node {
 	t.Helper()
-	return registeredAt(t, server, name, freeAddress(t), options...)
+	return registeredAt(t, server, name, freeAddress(t), c)
 }
 
 // registeredForJava starts one at an address that programs of Java have too.
 func registeredForJava(t *testing.T, server *brokers.Server, name string) *sabir.Node {
 	t.Helper()
 	address := freeAddress(t)
-	return registeredAt(t, server, name, address, dubbo.Advertise(asJava(address)))
+	return registeredAt(t, server, name, address, dubbo.Config{Advertise: asJava(address)})
 }
 
-func registeredAt(t *testing.T, server *brokers.Server, name, address string, options ...dubbo.Option) *sabir.Node {
+func registeredAt(t *testing.T, server *brokers.Server, name, address string, c dubbo.Config) *sabir.Node {
 	t.Helper()
-	return startAs(t, name, sabir.Serve(ordersOf(name)), dubbo.Bridge(append([]dubbo.Option{at(server), dubbo.Application("go-shop"),
-		dubbo.Serve("dubbo://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0")))}, options...)...))
+	c.Registries, c.Application = at(server), "go-shop"
+	served := map[string][]dubbo.Interface{"dubbo://" + address: {{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0"}}}
+	maps.Copy(served, c.Serve)
+	c.Serve = served
+	return startAs(t, name, sabir.Serve(ordersOf(name)), dubbo.Bridge(c))
 }
 
 // javaProvider starts one of Java, which answers pings with its port.
@@ -87,8 +90,8 @@ func TestJavaConsumersFindANodeByZooKeeper(t *testing.T) {
 		t.Run(scheme, func(t *testing.T) {
 			server := brokers.ForTest(t, brokers.ZooKeeper)
 			address := freeAddress(t)
-			startAs(t, "go-1", sabir.Serve(ordersOf("go-1")), dubbo.Bridge(at(server), dubbo.Application("go-shop"), dubbo.Advertise(asJava(address)),
-				dubbo.Serve(scheme+"://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0")))))
+			startAs(t, "go-1", sabir.Serve(ordersOf("go-1")), dubbo.Bridge(dubbo.Config{Registries: at(server), Application: "go-shop", Advertise: asJava(address),
+				Serve: map[string][]dubbo.Interface{scheme + "://" + address: {{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0"}}}}))
 			consumers := make(map[string]*process)
 			for _, migration := range []string{"FORCE_INTERFACE", "FORCE_APPLICATION", "APPLICATION_FIRST"} {
 				consumers[migration] = run(t, "RegisteredConsumer", server.URL(), migration)
@@ -119,7 +122,7 @@ func TestANodeFindsJavaProvidersByZooKeeper(t *testing.T) {
 	for _, p := range all {
 		p.until("ready")
 	}
-	node := discovering(t, server)
+	node := discovering(t, server, dubbo.Config{})
 	seen := make(map[string]bool)
 	eventually(t, "calls of all providers", func() bool {
 		answer, err := sabir.Call[string](t.Context(), node, "orders.ping", sabir.Empty{})
@@ -135,16 +138,16 @@ func TestANodeFindsProvidersOfTripleAndOfBothProtocolsAtOnePort(t *testing.T) {
 	brokers.Long(t)
 	server := brokers.ForTest(t, brokers.ZooKeeper)
 	both, triple := freeAddress(t), freeAddress(t)
-	table := func() *dubbo.Mapping {
-		return dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0"))
+	table := func() dubbo.Interface {
+		return dubbo.Interface{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0"}
 	}
-	registeredAt(t, server, "both", both, dubbo.Serve("tri://"+both, table()))
-	startAs(t, "triple", sabir.Serve(ordersOf("triple")), dubbo.Bridge(at(server), dubbo.Application("tri-shop"), dubbo.Serve("tri://"+triple, table())))
+	registeredAt(t, server, "both", both, dubbo.Config{Serve: map[string][]dubbo.Interface{"tri://" + both: {table()}}})
+	startAs(t, "triple", sabir.Serve(ordersOf("triple")), dubbo.Bridge(dubbo.Config{Registries: at(server), Application: "tri-shop", Serve: map[string][]dubbo.Interface{"tri://" + triple: {table()}}}))
 	c := zooKeeper(t, server)
 	eventually(t, "the entries", func() bool {
 		return len(entered(c, "/dubbo/com.shop.OrderService/providers")) == 3 && len(entered(c, "/services/tri-shop")) == 1
 	})
-	node := discovering(t, server)
+	node := discovering(t, server, dubbo.Config{})
 	seen := make(map[string]bool)
 	eventually(t, "calls of both", func() bool {
 		answer, err := sabir.Call[string](t.Context(), node, "orders.ping", sabir.Empty{})
@@ -173,8 +176,8 @@ func TestCallsOfAnInterfaceWithStreamsGoOverBothProtocols(t *testing.T) {
 	overTriple, triplePort := javaProvider(t, server, "floor-tri", "interface", "local", "floor=yes", "protocol=tri")
 	overDubbo.until("ready")
 	overTriple.until("ready")
-	node := startAs(t, "caller", dubbo.Bridge(at(server), dubbo.Discover(dubbo.Interface("com.shop.FloorService", "floor",
-		dubbo.Method("who", dubbo.Parameters()), dubbo.Method("watch", dubbo.ServerStream(), dubbo.Parameters("int"))))))
+	node := startAs(t, "caller", dubbo.Bridge(dubbo.Config{Registries: at(server), Discover: []dubbo.Interface{{Name: "com.shop.FloorService", Service: "floor",
+		Methods: []dubbo.Method{{Name: "who", Parameters: []string{}}, {Name: "watch", ServerStream: true, Parameters: []string{"int"}}}}}}))
 	seen := make(map[string]bool)
 	eventually(t, "calls of both", func() bool {
 		answer, err := sabir.Call[string](t.Context(), node, "floor.who", sabir.Empty{})
@@ -199,10 +202,11 @@ func TestCallsOfAnInterfaceWithStreamsGoOverBothProtocols(t *testing.T) {
 }
 
 // discovering starts a node that calls OrderService by a registry.
-func discovering(t *testing.T, server *brokers.Server, options ...dubbo.Option) *sabir.Node {
+func discovering(t *testing.T, server *brokers.Server, c dubbo.Config) *sabir.Node {
 	t.Helper()
-	return startAs(t, "caller", dubbo.Bridge(append([]dubbo.Option{at(server), dubbo.Discover(dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0"),
-		dubbo.Method("ping", dubbo.Parameters()), dubbo.Method("slow", dubbo.Parameters("int"))))}, options...)...))
+	c.Registries = at(server)
+	c.Discover = []dubbo.Interface{{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0", Methods: []dubbo.Method{{Name: "ping", Parameters: []string{}}, {Name: "slow", Parameters: []string{"int"}}}}}
+	return startAs(t, "caller", dubbo.Bridge(c))
 }
 
 // eventually calls is until it is true.
@@ -303,8 +307,8 @@ func TestWhatIsEnteredIsEnteredAnewAfterTheSessionExpiredAndTheServerWasLost(t *
 	c := zooKeeper(t, server)
 	between := brokers.NewForwarder(t, server.Addr())
 	address := freeAddress(t)
-	startAs(t, "go", sabir.Serve(ordersOf("go")), dubbo.Bridge(dubbo.At(&zookeeper.Registry{Servers: []string{between.Addr()}, SessionTimeout: 2 * time.Second}), dubbo.Application("go-shop"),
-		dubbo.Serve("dubbo://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0"), dubbo.Group("eu")))))
+	startAs(t, "go", sabir.Serve(ordersOf("go")), dubbo.Bridge(dubbo.Config{Registries: []dubbo.Registry{&zookeeper.Registry{Servers: []string{between.Addr()}, SessionTimeout: 2 * time.Second}}, Application: "go-shop",
+		Serve: map[string][]dubbo.Interface{"dubbo://" + address: {{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0", Group: "eu"}}}}))
 	there := func(n int) func() bool {
 		return func() bool {
 			return len(entered(c, "/dubbo/com.shop.OrderService/providers")) == n && len(entered(c, "/services/go-shop")) == n
@@ -350,7 +354,7 @@ func TestWhatIsEnteredIsEnteredAnewAfterTheSessionExpiredAndTheServerWasLost(t *
 func TestProvidersComeAndGoAndAreKilled(t *testing.T) {
 	brokers.Nightly(t)
 	server := brokers.ForTest(t, brokers.ZooKeeper)
-	node := discovering(t, server)
+	node := discovering(t, server, dubbo.Config{})
 	ping := func() (string, error) { return sabir.Call[string](t.Context(), node, "orders.ping", sabir.Empty{}) }
 	if answer, err := ping(); err == nil {
 		t.Errorf("without a provider the answer is %q", answer)
@@ -423,19 +427,15 @@ func TestProvidersComeAndGoAndAreKilled(t *testing.T) {
 func TestTagsWeightsAndDisabledProvidersAreHeeded(t *testing.T) {
 	brokers.Long(t)
 	server := brokers.ForTest(t, brokers.ZooKeeper)
-	registered(t, server, "plain", dubbo.Parameter("weight", "50"), dubbo.Parameter("timeout", "70"))
-	registered(t, server, "gray", dubbo.Parameter("dubbo.tag", "gray"))
-	registered(t, server, "spare", dubbo.Parameter("weight", "0"))
-	registered(t, server, "off", dubbo.Parameter("disabled", "true"))
-	registered(t, server, "off too", dubbo.Parameter("enabled", "false"))
+	registered(t, server, "plain", dubbo.Config{Parameters: map[string]string{"weight": "50", "timeout": "70"}})
+	registered(t, server, "gray", dubbo.Config{Parameters: map[string]string{"dubbo.tag": "gray"}})
+	registered(t, server, "spare", dubbo.Config{Parameters: map[string]string{"weight": "0"}})
+	registered(t, server, "off", dubbo.Config{Parameters: map[string]string{"disabled": "true"}})
+	registered(t, server, "off too", dubbo.Config{Parameters: map[string]string{"enabled": "false"}})
 	c := zooKeeper(t, server)
 	eventually(t, "all entries", func() bool { return len(entered(c, "/dubbo/com.shop.OrderService/providers")) == 5 })
 	for tag, want := range map[string]string{"": "pong of plain", "gray": "pong of gray", "blue": "pong of plain"} {
-		var options []dubbo.Option
-		if tag != "" {
-			options = append(options, dubbo.Tag(tag))
-		}
-		node := discovering(t, server, options...)
+		node := discovering(t, server, dubbo.Config{Tag: tag})
 		for range 50 {
 			if answer, err := sabir.Call[string](t.Context(), node, "orders.ping", sabir.Empty{}); answer != want || err != nil {
 				t.Errorf("with the tag %q ping is %q, %v, want %q", tag, answer, err, want)
@@ -444,7 +444,7 @@ func TestTagsWeightsAndDisabledProvidersAreHeeded(t *testing.T) {
 		}
 		stop(t, node)
 	}
-	node := discovering(t, server)
+	node := discovering(t, server, dubbo.Config{})
 	var labels []map[string]string
 	for _, n := range node.Nodes() {
 		if n.Framework == "dubbo" {
@@ -497,7 +497,7 @@ func TestCallsBringTheTokenOfTheirProvider(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		node := startAs(t, "caller", dubbo.Bridge(at(server), dubbo.Discover(dubbo.Interface("com.shop."+scheme, "orders", dubbo.Method("ping", dubbo.Parameters())))))
+		node := startAs(t, "caller", dubbo.Bridge(dubbo.Config{Registries: at(server), Discover: []dubbo.Interface{{Name: "com.shop." + scheme, Service: "orders", Methods: []dubbo.Method{{Name: "ping", Parameters: []string{}}}}}}))
 		_, _ = sabir.Call[string](t.Context(), node, "orders.ping", sabir.Empty{})
 		if token := <-got; token != "secret" {
 			t.Errorf("over %s the token is %q", scheme, token)
@@ -509,7 +509,7 @@ func TestCallsBringTheTokenOfTheirProvider(t *testing.T) {
 func TestForgedEntriesHarmNobody(t *testing.T) {
 	brokers.Long(t)
 	server := brokers.ForTest(t, brokers.ZooKeeper)
-	registered(t, server, "go")
+	registered(t, server, "go", dubbo.Config{})
 	c := zooKeeper(t, server)
 	eventually(t, "the entry", func() bool { return len(entered(c, "/services/go-shop")) == 1 })
 	for _, text := range []string{"%zz", "dubbo://", "dubbo://:1/com.shop.OrderService?version=1.0.0", "dubbo://10.0.0.1:99999/com.shop.OrderService", "dubbo://0.0.0.0:1/com.shop.OrderService?version=1.0.0",
@@ -534,7 +534,7 @@ func TestForgedEntriesHarmNobody(t *testing.T) {
 	if _, err := c.Set("/dubbo/mapping/com.shop.OrderService", []byte(",,go-shop, a/b ,\x00,nothing,"+strings.Repeat("x,", 1000)), -1); err != nil {
 		t.Fatal(err)
 	}
-	node := discovering(t, server)
+	node := discovering(t, server, dubbo.Config{})
 	for range 100 {
 		if answer, err := sabir.Call[string](t.Context(), node, "orders.ping", sabir.Empty{}); answer != "pong of go" || err != nil {
 			t.Fatalf("ping is %q, %v", answer, err)
@@ -548,7 +548,7 @@ func TestForgedEntriesHarmNobody(t *testing.T) {
 func TestAFloodOfProvidersIsBounded(t *testing.T) {
 	brokers.Slow(t)
 	server := brokers.ForTest(t, brokers.ZooKeeper)
-	registered(t, server, "go")
+	registered(t, server, "go", dubbo.Config{})
 	c := zooKeeper(t, server)
 	eventually(t, "the entry", func() bool { return len(entered(c, "/services/go-shop")) == 1 })
 	var forged []any
@@ -559,7 +559,7 @@ func TestAFloodOfProvidersIsBounded(t *testing.T) {
 	if _, err := c.Multi(forged...); err != nil {
 		t.Fatal(err)
 	}
-	node := discovering(t, server)
+	node := discovering(t, server, dubbo.Config{})
 	eventually(t, "the bound", func() bool { return foreigners(node) == 1000 })
 }
 
@@ -576,8 +576,8 @@ func TestInterfacesThatOperatorsTakeOutOfServiceLeaveTheRegistry(t *testing.T) {
 	brokers.Long(t)
 	server := brokers.ForTest(t, brokers.ZooKeeper)
 	c, commands := zooKeeper(t, server), freeAddress(t)
-	startAs(t, "go-1", sabir.Serve(ordersOf("go-1")), dubbo.Bridge(at(server), dubbo.Application("go-shop"), dubbo.QoS(commands),
-		dubbo.Serve("dubbo://127.0.0.1:0", dubbo.Interface("com.shop.OrderService", "orders"), dubbo.Interface("com.shop.Other", "orders"))))
+	startAs(t, "go-1", sabir.Serve(ordersOf("go-1")), dubbo.Bridge(dubbo.Config{Registries: at(server), Application: "go-shop", QoS: commands,
+		Serve: map[string][]dubbo.Interface{"dubbo://127.0.0.1:0": {{Name: "com.shop.OrderService", Service: "orders"}, dubbo.Interface{Name: "com.shop.Other", Service: "orders"}}}}))
 	there := func() string {
 		return fmt.Sprint(len(entered(c, "/dubbo/com.shop.OrderService/providers")), len(entered(c, "/dubbo/com.shop.Other/providers")), len(entered(c, "/services/go-shop")))
 	}

@@ -10,31 +10,18 @@ import (
 	"time"
 )
 
-// TLS encrypts all connections of the bridge, in both protocols: those of [Serve], for which it needs a certificate, and those to providers, which must speak
-// TLS too. If ClientAuth is tls.RequireAndVerifyClientCert, consumers prove who they are, and [Serve] needs no [Open]. Java's side is an SslConfig, with
-// ssl-enabled=true as a parameter of the provider; registries get that from here. [QoS] is not encrypted.
-func TLS(with *tls.Config) Option {
-	return func(c *config) {
-		if with == nil {
-			c.problems = append(c.problems, errors.New("dubbo.TLS(nil): want a *tls.Config"))
-			return
-		}
-		c.tls, c.serverTLS = with.Clone(), withProtocols(with)
-	}
-}
-
 // paramTLS says of a provider in a registry that it speaks TLS.
 const paramTLS = "ssl-enabled"
 
 // provesCallers reports whether who calls has shown a certificate.
 func (c *config) provesCallers() bool {
-	return c.tls != nil && c.tls.ClientAuth == tls.RequireAndVerifyClientCert
+	return c.TLS != nil && c.TLS.ClientAuth == tls.RequireAndVerifyClientCert
 }
 
 // checkTLS reports whether the bridge can listen with its certificates.
 func (c *config) checkTLS() error {
-	if c.tls != nil && len(c.serve) > 0 && len(c.tls.Certificates) == 0 && c.tls.GetCertificate == nil && c.tls.GetConfigForClient == nil {
-		return errors.New("dubbo.TLS: to listen it needs a certificate: Certificates or GetCertificate of the tls.Config")
+	if c.TLS != nil && len(c.serve) > 0 && len(c.TLS.Certificates) == 0 && c.TLS.GetCertificate == nil && c.TLS.GetConfigForClient == nil {
+		return errors.New("TLS: to listen it needs a certificate: Certificates or GetCertificate of the tls.Config")
 	}
 	return nil
 }
@@ -82,10 +69,10 @@ func handshake(ctx context.Context, c net.Conn) error {
 func (b *bridge) dial(ctx context.Context, address string) (net.Conn, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "tcp", address)
-	if err != nil || b.config.tls == nil {
+	if err != nil || b.TLS == nil {
 		return c, err
 	}
-	with := b.config.tls.Clone()
+	with := b.TLS.Clone()
 	with.NextProtos = slices.Clone(offeredProtocols)
 	if with.ServerName == "" {
 		with.ServerName, _, _ = net.SplitHostPort(address)

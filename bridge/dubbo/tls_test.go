@@ -31,10 +31,10 @@ func TestBothSidesProveWhoTheyAreByCertificates(t *testing.T) {
 	_, stranger := certified(t)
 	for _, scheme := range []string{"dubbo", "tri"} {
 		address := freeAddress(t)
-		start(t, sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.TLS(config), dubbo.Serve(scheme+"://"+address, mapping())))
+		start(t, sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.Config{TLS: config, Serve: map[string][]dubbo.Interface{scheme + "://" + address: {mapping()}}}))
 		ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 		defer cancel()
-		node := startAs(t, "caller", dubbo.Bridge(dubbo.TLS(config), dubbo.Reference(scheme+"://"+address, dubbo.Interface("com.shop.OrderService", "shop", dubbo.Version("1.0.0"), dubbo.Method("later", dubbo.Parameters("java.lang.String"))))))
+		node := startAs(t, "caller", dubbo.Bridge(dubbo.Config{TLS: config, References: map[string][]dubbo.Interface{scheme + "://" + address: {{Name: "com.shop.OrderService", Service: "shop", Version: "1.0.0", Methods: []dubbo.Method{{Name: "later", Parameters: []string{"java.lang.String"}}}}}}}))
 		if got, err := sabir.Call[string](ctx, node, "shop.later", "soon"); err != nil || got != "sooner" {
 			t.Errorf("%s: %q, %v", scheme, got, err)
 		}
@@ -71,10 +71,10 @@ func TestAProviderWithoutTheCertificateOfItsNameIsNotCalled(t *testing.T) {
 	_, stranger := certified(t)
 	stranger.ClientAuth = tls.NoClientCert
 	for _, scheme := range []string{"dubbo", "tri"} {
-		for name, options := range map[string][]dubbo.Option{"of another authority": {dubbo.TLS(stranger)}, "that speaks no TLS": nil} {
+		for name, options := range map[string]dubbo.Config{"of another authority": {TLS: stranger}, "that speaks no TLS": {}} {
 			address := freeAddress(t)
-			start(t, sabir.Serve(orders(nil)), dubbo.Bridge(append(options, dubbo.Serve(scheme+"://"+address, mapping()))...))
-			node := startAs(t, "caller", dubbo.Bridge(dubbo.TLS(config), dubbo.Reference(scheme+"://"+address, dubbo.Interface("com.shop.OrderService", "shop", dubbo.Version("1.0.0"), dubbo.Method("later", dubbo.Parameters("java.lang.String"))))))
+			start(t, sabir.Serve(orders(nil)), dubbo.Bridge(serveAt(options, map[string][]dubbo.Interface{scheme + "://" + address: {mapping()}})))
+			node := startAs(t, "caller", dubbo.Bridge(dubbo.Config{TLS: config, References: map[string][]dubbo.Interface{scheme + "://" + address: {{Name: "com.shop.OrderService", Service: "shop", Version: "1.0.0", Methods: []dubbo.Method{{Name: "later", Parameters: []string{"java.lang.String"}}}}}}}))
 			if got, err := sabir.Call[string](t.Context(), node, "shop.later", "soon"); err == nil {
 				t.Errorf("%s, a provider %s: %q", scheme, name, got)
 			}
@@ -87,16 +87,15 @@ func TestOnlyCertificatesOfConsumersStandForOpen(t *testing.T) {
 	oneSided := mutual.Clone()
 	oneSided.ClientAuth = tls.VerifyClientCertIfGiven
 	for name, c := range map[string]struct {
-		options []dubbo.Option
+		options dubbo.Config
 		refused string
 	}{
-		"nothing":                              {nil, "refusing to listen"},
-		"a certificate of the provider only":   {[]dubbo.Option{dubbo.TLS(oneSided)}, "refusing to listen"},
-		"a configuration without certificates": {[]dubbo.Option{dubbo.TLS(&tls.Config{ClientAuth: tls.RequireAndVerifyClientCert})}, "it needs a certificate"},
-		"certificates of both":                 {[]dubbo.Option{dubbo.TLS(mutual)}, ""},
-		"no configuration":                     {[]dubbo.Option{dubbo.TLS(nil)}, "dubbo.TLS(nil)"},
+		"nothing":                              {dubbo.Config{}, "refusing to listen"},
+		"a certificate of the provider only":   {dubbo.Config{TLS: oneSided}, "refusing to listen"},
+		"a configuration without certificates": {dubbo.Config{TLS: &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert}}, "it needs a certificate"},
+		"certificates of both":                 {dubbo.Config{TLS: mutual}, ""},
 	} {
-		node := sabir.NewNode(sabir.Serve(orders(nil)), dubbo.Bridge(append(c.options, dubbo.Serve("tri://0.0.0.0:0", mapping()))...))
+		node := sabir.NewNode(sabir.Serve(orders(nil)), dubbo.Bridge(serveAt(c.options, map[string][]dubbo.Interface{"tri://0.0.0.0:0": {mapping()}})))
 		err := node.Start(t.Context())
 		if (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
 			t.Errorf("%s: %v", name, err)
@@ -114,7 +113,7 @@ func TestJSONIsAnsweredOverHTTPS(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := freeAddress(t)
-	start(t, sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.TLS(served), dubbo.Serve("tri://"+address, mapping()), dubbo.Serve("dubbo://"+address, mapping())))
+	start(t, sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.Config{TLS: served, Serve: map[string][]dubbo.Interface{"tri://" + address: {mapping()}, "dubbo://" + address: {mapping()}}}))
 	for _, http2 := range []bool{false, true} {
 		protocols := new(http.Protocols)
 		protocols.SetHTTP1(!http2)
@@ -140,14 +139,14 @@ func TestJavaAndANodeCallEachOtherWithCertificates(t *testing.T) {
 	for _, scheme := range []string{"dubbo", "tri"} {
 		t.Run(scheme, func(t *testing.T) {
 			address := freeAddress(t)
-			start(t, sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.TLS(config), dubbo.Serve(scheme+"://"+address, mapping())))
+			start(t, sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.Config{TLS: config, Serve: map[string][]dubbo.Interface{scheme + "://" + address: {mapping()}}}))
 			got := run(t, "SecureShop", files.Cert, files.Key, files.CA, scheme+"://"+asJava(address)).until("end")
 			if got["ping"] != "pong" || got["add"] != "42" {
 				t.Errorf("Java has %q", got)
 			}
 			_, port, _ := net.SplitHostPort(freeAddress(t))
 			run(t, "SecureShop", files.Cert, files.Key, files.CA, scheme, port).until("ready")
-			node := startAs(t, "caller", dubbo.Bridge(dubbo.TLS(config), dubbo.Reference(scheme+"://127.0.0.1:"+port, typed())))
+			node := startAs(t, "caller", dubbo.Bridge(dubbo.Config{TLS: config, References: map[string][]dubbo.Interface{scheme + "://127.0.0.1:" + port: {typed()}}}))
 			eventually(t, "an answer of Java", func() bool { // on a busy machine its first handshake takes longer than the node waits for
 				got, err := sabir.Call[string](t.Context(), node, "orders.later", "soon")
 				return err == nil && got == "sooner"
@@ -163,8 +162,8 @@ func TestJavaConsumersFindANodeWithTLSByZooKeeper(t *testing.T) {
 		t.Run(scheme, func(t *testing.T) {
 			server := brokers.ForTest(t, brokers.ZooKeeper)
 			address := freeAddress(t)
-			startAs(t, "go", sabir.Serve(orders(nil)), dubbo.Bridge(at(server), dubbo.TLS(config), dubbo.Application("go-shop"), dubbo.Advertise(asJava(address)),
-				dubbo.Serve(scheme+"://"+address, mapping())))
+			startAs(t, "go", sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.Config{Registries: at(server), TLS: config, Application: "go-shop", Advertise: asJava(address),
+				Serve: map[string][]dubbo.Interface{scheme + "://" + address: {mapping()}}}))
 			consumers := make(map[string]*process)
 			for _, migration := range []string{"FORCE_INTERFACE", "FORCE_APPLICATION"} {
 				consumers[migration] = run(t, "SecureShop", files.Cert, files.Key, files.CA, server.URL(), "by", migration)

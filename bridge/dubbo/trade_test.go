@@ -88,7 +88,7 @@ func trades(ended chan string) *sabir.Service {
 func TestAJavaConsumerOpensStreamsOfANode(t *testing.T) {
 	brokers.Long(t)
 	address, ended := freeAddress(t), make(chan string, 2)
-	node := start(t, sabir.Serve(trades(ended)), dubbo.Bridge(dubbo.Serve("tri://"+address, dubbo.Interface("com.shop.TradeService", "trades"))))
+	node := start(t, sabir.Serve(trades(ended)), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"tri://" + address: {{Name: "com.shop.TradeService", Service: "trades"}}}}))
 	consumer := run(t, "TradeConsumer", "tri://"+asJava(address)+"/com.shop.TradeService")
 	got := consumer.until("end")
 	for name, want := range map[string]string{
@@ -120,7 +120,7 @@ func TestAJavaConsumerOpensStreamsOfANode(t *testing.T) {
 func TestTheStreamsOfAJavaConsumerThatIsKilledEnd(t *testing.T) {
 	brokers.Long(t)
 	address, ended := freeAddress(t), make(chan string, 2)
-	start(t, sabir.Serve(trades(ended)), dubbo.Bridge(dubbo.Serve("tri://"+address, dubbo.Interface("com.shop.TradeService", "trades"))))
+	start(t, sabir.Serve(trades(ended)), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"tri://" + address: {{Name: "com.shop.TradeService", Service: "trades"}}}}))
 	consumer := run(t, "TradeConsumer", "tri://"+asJava(address)+"/com.shop.TradeService")
 	consumer.until("end")
 	<-ended // the canceled one
@@ -133,12 +133,9 @@ func TestTheStreamsOfAJavaConsumerThatIsKilledEnd(t *testing.T) {
 }
 
 // tradesOfJava is the table of com.shop.TradeService at a provider.
-func tradesOfJava() *dubbo.Mapping {
-	return dubbo.Interface("com.shop.TradeService", "trades",
-		dubbo.Method("watch", dubbo.ServerStream(), dubbo.Parameters("java.lang.String")),
-		dubbo.Method("trade", dubbo.Stream()),
-		dubbo.Method("greet", dubbo.Parameters("com.google.protobuf.StringValue")),
-		dubbo.Method("names", dubbo.ServerStream()))
+func tradesOfJava() dubbo.Interface {
+	return dubbo.Interface{Name: "com.shop.TradeService", Service: "trades",
+		Methods: []dubbo.Method{{Name: "watch", ServerStream: true, Parameters: []string{"java.lang.String"}}, {Name: "trade", Stream: true}, {Name: "greet", Parameters: []string{"com.google.protobuf.StringValue"}}, {Name: "names", ServerStream: true}}}
 }
 
 // watched collects a stream of answers until its end.

@@ -26,7 +26,7 @@ type tripleCall struct {
 	control *http.ResponseController
 	form    messageForm
 
-	m      *Mapping
+	m      *mapping
 	inv    *invocation // without arguments
 	answer attachments
 
@@ -93,7 +93,7 @@ func (c *tripleCall) serveGRPC() {
 }
 
 // inMessages reports whether the values of an action travel as messages of Protocol Buffers, and not in wrappers.
-func (m *Mapping) inMessages(a *sabir.Action) bool {
+func (m *mapping) inMessages(a *sabir.Action) bool {
 	return m.protobuf || isMessage(a.In) && isMessage(a.Out)
 }
 

@@ -125,8 +125,8 @@ func (c *tripleCall) connectAction() (*sabir.Action, error) {
 }
 
 // noMessages is the error of a call in a form that only messages of Protocol Buffers have.
-func noMessages(m *Mapping, inv *invocation) error {
-	return &refusal{sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrBadInput.Name, "the values of %s are no messages of Protocol Buffers: give %s dubbo.Protobuf, or call it by Dubbo's client for Java or by JSON without a protocol", inv.method, m.name)}
+func noMessages(m *mapping, inv *invocation) error {
+	return &refusal{sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrBadInput.Name, "the values of %s are no messages of Protocol Buffers: set Protobuf of the dubbo.Interface %s, or call it by Dubbo's client for Java or by JSON without a protocol", inv.method, m.name)}
 }
 
 // connectBody is the message of a call, and how it is compressed.

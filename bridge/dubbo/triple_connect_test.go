@@ -23,7 +23,7 @@ type total struct{ Sum int64 }
 
 // adding starts a node that offers com.shop.Adder, whose values are messages of Protocol Buffers. Its method wait ends with the time limit of its
 // caller, and then sends that to limits.
-func adding(t *testing.T, options ...dubbo.Option) (address string, limits chan bool) {
+func adding(t *testing.T, options dubbo.Config) (address string, limits chan bool) {
 	t.Helper()
 	limits = make(chan bool, len(formsOfJavaScript))
 	s := sabir.NewService("adder")
@@ -71,8 +71,7 @@ func adding(t *testing.T, options ...dubbo.Option) (address string, limits chan 
 	})
 	sabir.Handle(s, "plain", func(context.Context, sabir.Empty) (string, error) { return "", nil })
 	address = freeAddress(t)
-	start(t, sabir.Serve(s), dubbo.Bridge(append(options, dubbo.Serve("tri://"+address, dubbo.Interface("com.shop.Adder", "adder", dubbo.Version("1.0.0"), dubbo.Protobuf()),
-		dubbo.Interface("com.shop.Plain", "adder", dubbo.Version("1.0.0"))))...))
+	start(t, sabir.Serve(s), dubbo.Bridge(serveAt(options, map[string][]dubbo.Interface{"tri://" + address: {{Name: "com.shop.Adder", Service: "adder", Version: "1.0.0", Protobuf: true}, dubbo.Interface{Name: "com.shop.Plain", Service: "adder", Version: "1.0.0"}}})))
 	return address, limits
 }
 
@@ -82,7 +81,7 @@ var formsOfJavaScript = map[string]bool{"node 2": true, "node 1.1": false, "node
 
 func TestDubbosClientForJavaScriptCallsANode(t *testing.T) {
 	brokers.Long(t)
-	address, limits := adding(t)
+	address, limits := adding(t, dubbo.Config{})
 	got := runCommand(t, "client.mjs", nodejs(t, "client.mjs", "http://"+address)).until("end")
 	for form, several := range formsOfJavaScript {
 		want := map[string]string{"add": "42", "seen": "go to Ada", "fail": "DubboError 3 a is 0", "late": "DubboError 4", "count": "1 2 3", "fail later": "DubboError 11 a is below 0"}
@@ -106,13 +105,12 @@ func TestANodeCallsAServerOfDubboForJavaScript(t *testing.T) {
 	_, port, _ := net.SplitHostPort(address)
 	server := runCommand(t, "server.mjs", nodejs(t, "server.mjs", port))
 	server.until("ready")
-	node := start(t, dubbo.Bridge(dubbo.Reference("tri://"+address, dubbo.Interface("com.shop.Adder", "adder", dubbo.Version("1.0.0"), dubbo.Protobuf(),
-		dubbo.Method("Add", dubbo.Action("add")), dubbo.Method("Wait", dubbo.Action("wait")), dubbo.Method("Count", dubbo.Action("count"), dubbo.ServerStream()),
-		dubbo.Method("Totals", dubbo.Action("totals"), dubbo.Stream())))))
+	node := start(t, dubbo.Bridge(dubbo.Config{References: map[string][]dubbo.Interface{"tri://" + address: {{Name: "com.shop.Adder", Service: "adder", Version: "1.0.0", Protobuf: true,
+		Methods: []dubbo.Method{{Name: "Add", Action: "add"}, {Name: "Wait", Action: "wait"}, {Name: "Count", Action: "count", ServerStream: true}, {Name: "Totals", Action: "totals", Stream: true}}}}}}))
 	add := sabir.Bind[pair, total](node, "adder.add")
 	ctx, back := dubbo.CollectAttachments(sabir.WithMetadata(t.Context(), "user", "Ada"))
-	if got, err := add(ctx, pair{2, 40}); got.Sum != 42 || err != nil || back.Map()["seen"] != "node to Ada" || back.Map()["behind"] != "it" {
-		t.Errorf("add: got %+v, %v, %v", got, err, back.Map())
+	if got, err := add(ctx, pair{2, 40}); got.Sum != 42 || err != nil || back()["seen"] != "node to Ada" || back()["behind"] != "it" {
+		t.Errorf("add: got %+v, %v, %v", got, err, back())
 	}
 	if _, err := add(t.Context(), pair{}); sabir.AsError(err).Code != sabir.CodeInvalidArgument || sabir.AsError(err).Message != "a is 0" {
 		t.Errorf("add of 0: %v", err)
@@ -166,7 +164,7 @@ func TestANodeCallsAServerOfDubboForJavaScript(t *testing.T) {
 }
 
 func TestConnectsProtocolIsAnswered(t *testing.T) {
-	address, _ := adding(t)
+	address, _ := adding(t, dubbo.Config{})
 	end := func(text string) string {
 		return string(binary.BigEndian.AppendUint32([]byte{2}, uint32(len(text)))) + text
 	}
@@ -239,7 +237,7 @@ func TestConnectsProtocolIsAnswered(t *testing.T) {
 }
 
 func TestPagesOfOtherSitesCannotGetByConnectsProtocol(t *testing.T) {
-	address, _ := adding(t)
+	address, _ := adding(t, dubbo.Config{})
 	got := curl(t, "http://"+address+"/com.shop.Adder/Add?triple=v1.0.0&encoding=json&message=%7B%22a%22%3A2%7D", "", "Origin", "https://elsewhere.example")
 	if got.Status != http.StatusForbidden {
 		t.Errorf("got %+v", got)

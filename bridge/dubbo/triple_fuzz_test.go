@@ -48,7 +48,7 @@ func FuzzTriple(f *testing.F) {
 				Number int32
 				Any    any
 			}
-			_ = streamFormat{of: new(Mapping)}.Decode(message, &in)
+			_ = streamFormat{of: new(mapping)}.Decode(message, &in)
 			inv := &invocation{method: genericMethod}
 			if inv.take(w) == nil {
 				_ = inv.Decode(inv.arguments, &in)

@@ -89,7 +89,7 @@ func (c *tripleCall) callJSON() ([]byte, error) {
 }
 
 // byCount is the action that is the one overload with so many parameters; nil for none.
-func (b *bridge) byCount(m *Mapping, name string, count int) *sabir.Action {
+func (b *bridge) byCount(m *mapping, name string, count int) *sabir.Action {
 	var found *method
 	for _, one := range m.methods {
 		if one.name != name || len(one.types) != count {

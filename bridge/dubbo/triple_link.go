@@ -159,7 +159,7 @@ func (l *tripleLink) request(ctx context.Context, to calledMethod, body io.Reade
 		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the call of %s cannot be written: %w", to.action, err)
 	}
 	h := request.Header
-	setCallHeaders(ctx, h, to, l.provider.bridge.applicationName(), l.provider.bridge.tag)
+	setCallHeaders(ctx, h, to, l.provider.bridge.applicationName(), l.provider.bridge.Tag)
 	h.Set("Content-Type", "application/grpc+proto")
 	h.Set("Te", "trailers")
 	h.Set("Grpc-Accept-Encoding", "gzip")

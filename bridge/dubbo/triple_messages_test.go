@@ -3,6 +3,8 @@ package dubbo_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/sabir-go/sabir/bridge/dubbo"
 )
 
 // text is the messages of an answer, or its status where there are none.
@@ -18,7 +20,7 @@ func (a *tripled) text() string {
 }
 
 func TestProtocolBuffersTravelWithoutAWrapper(t *testing.T) {
-	address, _ := adding(t)
+	address, _ := adding(t, dubbo.Config{})
 	client := http2Client(t)
 	for body, want := range map[string]string{"\x08\x01\x10\x02": "\x08\x03", "\x10\x02": "status 3 a is 0", "\x08": "status 3"} {
 		answer := grpc(t, client, address, "/com.shop.Adder/Add", nil, strings.NewReader(message(body))) // as a .proto has the method
@@ -34,7 +36,7 @@ func TestProtocolBuffersTravelWithoutAWrapper(t *testing.T) {
 
 // The content type of gRPC may end with any name for the form of messages, and Dubbo for Java looks at none.
 func TestAnyNameForTheFormOfMessagesIsTaken(t *testing.T) {
-	address, _ := adding(t)
+	address, _ := adding(t, dubbo.Config{})
 	client := http2Client(t)
 	for _, kind := range []string{"application/grpc", "application/grpc+proto", "application/grpc+data", "application/grpc+x", "Application/GRPC+Proto", "application/grpc ;a=b"} {
 		answer := grpc(t, client, address, "/com.shop.Adder/add", map[string]string{"Content-Type": kind}, strings.NewReader(message("\x08\x01\x10\x02")))
@@ -46,7 +48,7 @@ func TestAnyNameForTheFormOfMessagesIsTaken(t *testing.T) {
 
 // Dubbo for Python 3.0.0b1 ends what it sends with an empty message.
 func TestAnEmptyMessageBehindTheOneValueOfAStreamIsNone(t *testing.T) {
-	address, _ := adding(t)
+	address, _ := adding(t, dubbo.Config{})
 	client := http2Client(t)
 	const in, empty, want = "\x08\x02", "", "\x08\x01,\x08\x02"
 	if got := grpc(t, client, address, "/com.shop.Adder/count", nil, strings.NewReader(message(in)+message(empty))).text(); got != want {

@@ -1,31 +1,24 @@
 package dubbo
 
 import (
-	"fmt"
 	"net/http"
 
 	"github.com/sabir-go/sabir/web/exchange"
 	"github.com/sabir-go/sabir/web/filter"
 )
 
-// CORS lets pages of other sites call at the addresses of [Serve] that begin with tri://, as the policy has it. The headers that Dubbo's client for
-// web pages and gRPC-Web send need not be named in it; attachments do, of calls in Headers and of answers in Expose. Default: no page of another site.
-func CORS(policy filter.CORS) Option {
-	return func(c *config) {
-		if policy.Headers == nil || len(policy.Headers) > 0 {
-			policy.Headers = append([]string{headerProtocol, headerVersion, headerGroup, headerTimeout}, policy.Headers...)
-		}
-		c.pages = &pages{policy, policy.Filter()}
-		if c.pages.filter.Problem != nil {
-			c.problems = append(c.problems, fmt.Errorf("dubbo.CORS: %w", c.pages.filter.Problem))
-		}
-	}
-}
-
 // pages are those of other sites that may call.
 type pages struct {
 	policy filter.CORS
 	filter exchange.Filter
+}
+
+// newPages adds to a policy the headers that clients for web pages send.
+func newPages(policy filter.CORS) *pages {
+	if policy.Headers == nil || len(policy.Headers) > 0 {
+		policy.Headers = append([]string{headerProtocol, headerVersion, headerGroup, headerTimeout}, policy.Headers...)
+	}
+	return &pages{policy, policy.Filter()}
 }
 
 // ofCORS are the headers by which browsers say what a page asks for.

@@ -48,7 +48,7 @@ func shop(t *testing.T) (origin string) {
 func TestPagesOfOtherSitesCallByDubbosClientForTheWeb(t *testing.T) {
 	page := browsertest.Open(t)
 	origin := shop(t)
-	address, limits := adding(t, dubbo.CORS(filter.CORS{Origins: []string{origin}, Headers: []string{"user"}, Expose: []string{"seen"}}))
+	address, limits := adding(t, dubbo.Config{CORS: &filter.CORS{Origins: []string{origin}, Headers: []string{"user"}, Expose: []string{"seen"}}})
 	page.Forgive("the server responded with a status of 400") // of a call that fails
 	page.Run(chromedp.Navigate(origin + "/?node=" + url.QueryEscape("http://"+address)))
 	page.Until(`document.title === "end"`)
@@ -67,8 +67,8 @@ func TestPagesOfOtherSitesCallByDubbosClientForTheWeb(t *testing.T) {
 
 func TestPagesOfOtherSitesCallWithinThePolicyOnly(t *testing.T) {
 	const app, elsewhere = "https://app.example.com", "https://elsewhere.example"
-	with, _ := adding(t, dubbo.CORS(filter.CORS{Origins: []string{app}}))
-	without, _ := adding(t)
+	with, _ := adding(t, dubbo.Config{CORS: &filter.CORS{Origins: []string{app}}})
+	without, _ := adding(t, dubbo.Config{})
 	for _, c := range []struct {
 		address, method, path, origin, kind string
 		headers                             string // that the browser asks for
@@ -114,7 +114,7 @@ func TestPagesOfOtherSitesCallWithinThePolicyOnly(t *testing.T) {
 }
 
 func TestAPolicyForPagesOfOtherSitesIsChecked(t *testing.T) {
-	node := sabir.NewNode(dubbo.Bridge(dubbo.CORS(filter.CORS{Origins: []string{"app.example.com"}})))
+	node := sabir.NewNode(dubbo.Bridge(dubbo.Config{CORS: &filter.CORS{Origins: []string{"app.example.com"}}}))
 	if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "dubbo.CORS") {
 		t.Errorf("started: %v", err)
 	}
@@ -129,7 +129,7 @@ func TestHeadersOfBrowsersAreNoAttachments(t *testing.T) {
 		return true, nil
 	})
 	address := freeAddress(t)
-	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("tri://"+address, dubbo.Interface("com.shop.Seer", "seer"))))
+	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"tri://" + address: {{Name: "com.shop.Seer", Service: "seer"}}}}))
 	got := curl(t, "http://"+address+"/com.shop.Seer/look", "[]", "User", "Ada", "Sec-Fetch-Mode", "cors", "Sec-Ch-Ua", "x", "Accept-Language", "en", "Cache-Control", "no-cache",
 		"Pragma", "no-cache", "Dnt", "1", "Priority", "u=1", "X-Grpc-Web", "1", "X-User-Agent", "grpc-web", "Connect-Accept-Encoding", "gzip", "If-None-Match", "1")
 	if all := <-seen; got.Status != 200 || len(all) != 1 || all["user"] != "Ada" {
@@ -138,7 +138,7 @@ func TestHeadersOfBrowsersAreNoAttachments(t *testing.T) {
 }
 
 func TestGRPCWebIsAnswered(t *testing.T) {
-	address, _ := adding(t)
+	address, _ := adding(t, dubbo.Config{})
 	trailers := func(text string) string {
 		return string(binary.BigEndian.AppendUint32([]byte{0x80}, uint32(len(text)))) + text
 	}

@@ -39,7 +39,7 @@ func watching(t *testing.T) (address string) {
 		return nil
 	}, sabir.ServerStream())
 	address = freeAddress(t)
-	start(t, sabir.Serve(orders(nil), s), dubbo.Bridge(dubbo.Serve("tri://"+address, mapping(), dubbo.Interface("com.shop.TradeService", "trades"))))
+	start(t, sabir.Serve(orders(nil), s), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"tri://" + address: {mapping(), dubbo.Interface{Name: "com.shop.TradeService", Service: "trades"}}}}))
 	return address
 }
 

@@ -127,7 +127,7 @@ func (c *tripleCall) send(stream *sabir.Stream[[]byte, []byte]) error {
 
 // streamFormat is the codec of the values of a stream, each of which is in a wrapper.
 type streamFormat struct {
-	of     *Mapping
+	of     *mapping
 	method string
 }
 

@@ -170,7 +170,7 @@ func (t *tripleServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // mapping finds an interface. A caller that names no version means 1.0.0, as Java has it, or if it names no group either, any.
-func (t *tripleServer) mapping(name string, h http.Header) *Mapping {
+func (t *tripleServer) mapping(name string, h http.Header) *mapping {
 	version, group := firstOf(h, headerVersion, "Rest-Service-Version"), firstOf(h, headerGroup, "Rest-Service-Group")
 	if m := t.table.find(name, version, group); m != nil || version != "" && version != "*" {
 		return m
@@ -178,7 +178,7 @@ func (t *tripleServer) mapping(name string, h http.Header) *Mapping {
 	if m := t.table.find(name, "1.0.0", group); m != nil || group != "" {
 		return m
 	}
-	var least *Mapping
+	var least *mapping
 	for k, m := range t.table {
 		if k.name == name && (least == nil || k.version+"/"+k.group < least.version+"/"+least.group) {
 			least = m
@@ -198,7 +198,7 @@ func firstOf(h http.Header, names ...string) string {
 
 // methodName is the name of a method of the interface as a path has it. Those of Protocol Buffers begin with a capital, for which Java takes
 // the method that begins with a small letter.
-func (b *bridge) methodName(m *Mapping, name string) string {
+func (b *bridge) methodName(m *mapping, name string) string {
 	if name == "" || b.hasMethod(m, name) {
 		return name
 	}
@@ -208,7 +208,7 @@ func (b *bridge) methodName(m *Mapping, name string) string {
 	return name
 }
 
-func (b *bridge) hasMethod(m *Mapping, name string) bool {
+func (b *bridge) hasMethod(m *mapping, name string) bool {
 	for _, one := range m.methods {
 		if one.name == name {
 			return true
@@ -218,7 +218,7 @@ func (b *bridge) hasMethod(m *Mapping, name string) bool {
 }
 
 // only is the action that is the one method of a name; nil for overloads, and for none.
-func (b *bridge) only(m *Mapping, name string) *sabir.Action {
+func (b *bridge) only(m *mapping, name string) *sabir.Action {
 	if m.methods == nil {
 		return b.served(m, m.service+"."+name)
 	}

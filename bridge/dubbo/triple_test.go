@@ -91,15 +91,15 @@ func wrap(t *testing.T, types []string, values ...any) string {
 }
 
 // tripling is a node that serves orders over tri://, and its address.
-func tripling(t *testing.T, options ...dubbo.Option) (*sabir.Node, string) {
+func tripling(t *testing.T, options dubbo.Config) (*sabir.Node, string) {
 	t.Helper()
 	address := freeAddress(t)
-	node := start(t, sabir.Serve(orders(make(noted, 100))), dubbo.Bridge(append(options, dubbo.Serve("tri://"+address, mapping()))...))
+	node := start(t, sabir.Serve(orders(make(noted, 100))), dubbo.Bridge(serveAt(options, map[string][]dubbo.Interface{"tri://" + address: {mapping()}})))
 	return node, address
 }
 
 func TestACapturedCallOfTripleIsAnsweredAsJavaDoes(t *testing.T) {
-	_, address := tripling(t)
+	_, address := tripling(t, dubbo.Config{})
 	answer := grpc(t, http2Client(t), address, "/com.shop.OrderService/add", map[string]string{"tri-service-version": "1.0.0", "tri-consumer-appname": "lab", "grpc-timeout": "3000000u",
 		"timeout": "3000", "grpc-accept-encoding": "gzip,snappy"}, strings.NewReader(message("\x0a\x08hessian4\x12\x01\x91\x12\x01\x92\x1a\x11java.lang.Integer\x1a\x11java.lang.Integer")))
 	if len(answer.messages) != 1 || string(answer.messages[0]) != "\x0a\x08hessian4\x12\x01\xe3\x1a\x0ejava.lang.Long" || answer.trailer.Get("Grpc-Status") != "0" {
@@ -113,7 +113,7 @@ func TestACapturedCallOfTripleIsAnsweredAsJavaDoes(t *testing.T) {
 
 // Dubbo for Go has the format of the wrapper's values in the content type, which it wants back.
 func TestAWrapperOfDubboForGoIsAnswered(t *testing.T) {
-	_, address := tripling(t)
+	_, address := tripling(t, dubbo.Config{})
 	const kind = "application/grpc+hessian2"
 	answer := grpc(t, http2Client(t), address, "/com.shop.OrderService/ping", map[string]string{"content-type": kind}, strings.NewReader(message("\x0a\x08hessian2")))
 	if len(answer.messages) != 1 || !strings.Contains(string(answer.messages[0]), "\x12\x05\x04pong") || answer.header.Get("Content-Type") != kind || answer.trailer.Get("Grpc-Status") != "0" {
@@ -123,7 +123,7 @@ func TestAWrapperOfDubboForGoIsAnswered(t *testing.T) {
 
 // Its client takes an exception for the answer of the method, and panics.
 func TestAnErrorForDubboForGoIsAStatus(t *testing.T) {
-	_, address := tripling(t)
+	_, address := tripling(t, dubbo.Config{})
 	answer := grpc(t, http2Client(t), address, "/com.shop.OrderService/fail", map[string]string{"content-type": "application/grpc+hessian2"}, strings.NewReader(message(wrap(t, []string{"java.lang.String"}, "state"))))
 	if len(answer.messages) != 0 || answer.header.Get("Tri-Exception-Code") != "" || answer.trailer.Get("Grpc-Status") != "9" || answer.trailer.Get("Grpc-Message") == "" {
 		t.Errorf("got %v, %q, %v", answer.header, answer.messages, answer.trailer)
@@ -132,7 +132,7 @@ func TestAnErrorForDubboForGoIsAStatus(t *testing.T) {
 
 // Clients of gRPC that try again by a policy of their own do so only where the error is in the only block of headers.
 func TestAnErrorOfTripleBeforeTheFirstMessageIsInTheOnlyHeaders(t *testing.T) {
-	_, address := tripling(t)
+	_, address := tripling(t, dubbo.Config{})
 	client := http2Client(t)
 	for path, body := range map[string]string{"/com.shop.Elsewhere/ping": message(""), "/com.shop.OrderService/none": message(wrap(t, nil)), "/com.shop.OrderService/ping": "x"} {
 		if a := grpc(t, client, address, path, nil, strings.NewReader(body)); !a.only || a.trailer.Get("Grpc-Message") == "" || len(a.messages) != 0 {
@@ -145,7 +145,7 @@ func TestAnErrorOfTripleBeforeTheFirstMessageIsInTheOnlyHeaders(t *testing.T) {
 }
 
 func TestAnExceptionOfTripleIsInTheWrapper(t *testing.T) {
-	_, address := tripling(t)
+	_, address := tripling(t, dubbo.Config{})
 	answer := grpc(t, http2Client(t), address, "/com.shop.OrderService/fail", nil, strings.NewReader(message(wrap(t, []string{"java.lang.String"}, "state"))))
 	if answer.header.Get("Tri-Exception-Code") != "3" || answer.trailer.Get("Grpc-Status") != "0" || len(answer.messages) != 1 ||
 		!strings.Contains(string(answer.messages[0]), "java.lang.IllegalStateException") {
@@ -162,7 +162,7 @@ func TestAttachmentsOfTripleAreHeaders(t *testing.T) {
 		sabir.SetTrailer(ctx, "last", "one")
 		return "", nil
 	})
-	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("tri://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0")))))
+	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"tri://" + address: {{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0"}}}}))
 	answer := grpc(t, http2Client(t), address, "/com.shop.OrderService/ping", map[string]string{"user": "Ada", "raw-bin": "AQI", "tri-consumer-appname": "lab", "timeout": "3000",
 		"sabir.principal": "root", "username": "x", "tri-header-convert": "%7B%22username%22:%22userName%22%7D", "authorization": "secret", "interface": "y"},
 		strings.NewReader(message("\x0a\x08hessian4")))
@@ -184,9 +184,9 @@ func TestCallsBringTagAndApplicationOverBothProtocols(t *testing.T) {
 			seen <- sabir.MetadataFromContext(ctx)
 			return "pong", nil
 		})
-		table := dubbo.Interface("com.shop.OrderService", "orders")
-		start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve(scheme+"://"+address, table)))
-		n := start(t, dubbo.Bridge(dubbo.Tag("gray"), dubbo.Application("shop"), dubbo.Reference(scheme+"://"+address, dubbo.Interface("com.shop.OrderService", "remote", dubbo.Method("ping", dubbo.Parameters())))))
+		table := dubbo.Interface{Name: "com.shop.OrderService", Service: "orders"}
+		start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{scheme + "://" + address: {table}}}))
+		n := start(t, dubbo.Bridge(dubbo.Config{Tag: "gray", Application: "shop", References: map[string][]dubbo.Interface{scheme + "://" + address: {{Name: "com.shop.OrderService", Service: "remote", Methods: []dubbo.Method{{Name: "ping", Parameters: []string{}}}}}}}))
 		if _, err := sabir.Call[string](t.Context(), n, "remote.ping", sabir.Empty{}); err != nil {
 			t.Fatal(err)
 		}
@@ -198,16 +198,16 @@ func TestCallsBringTagAndApplicationOverBothProtocols(t *testing.T) {
 
 func TestVersionsAndGroupsOfTripleAreHeaders(t *testing.T) {
 	address := freeAddress(t)
-	var services []*dubbo.Mapping
+	var services []dubbo.Interface
 	options := []sabir.NodeOption{}
 	for _, name := range []string{"one", "two", "eu"} {
 		s := sabir.NewService(name)
 		sabir.Handle(s, "ping", func(context.Context, sabir.Empty) (string, error) { return name, nil })
 		options = append(options, sabir.Serve(s))
 	}
-	services = append(services, dubbo.Interface("com.shop.A", "one", dubbo.Version("1.0.0")), dubbo.Interface("com.shop.A", "two", dubbo.Version("2.0.0")),
-		dubbo.Interface("com.shop.A", "eu", dubbo.Version("1.0.0"), dubbo.Group("eu")), dubbo.Interface("com.shop.B", "two", dubbo.Version("3.0.0")))
-	start(t, append(options, dubbo.Bridge(dubbo.Serve("tri://"+address, services...)))...)
+	services = append(services, dubbo.Interface{Name: "com.shop.A", Service: "one", Version: "1.0.0"}, dubbo.Interface{Name: "com.shop.A", Service: "two", Version: "2.0.0"},
+		dubbo.Interface{Name: "com.shop.A", Service: "eu", Version: "1.0.0", Group: "eu"}, dubbo.Interface{Name: "com.shop.B", Service: "two", Version: "3.0.0"})
+	start(t, append(options, dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"tri://" + address: services}}))...)
 	client := http2Client(t)
 	for _, c := range []struct{ name, version, group, want string }{
 		{"com.shop.A", "1.0.0", "", "one"},
@@ -241,7 +241,7 @@ func TestVersionsAndGroupsOfTripleAreHeaders(t *testing.T) {
 }
 
 func TestMalformedMessagesOfTripleAreRefused(t *testing.T) {
-	_, address := tripling(t)
+	_, address := tripling(t, dubbo.Config{})
 	client := http2Client(t)
 	deep := "\x0a\x08hessian4\x12\x80\x80\x40" + strings.Repeat("\x79", 1<<20)
 	for name, c := range map[string]struct {
@@ -295,7 +295,7 @@ func zipped(t *testing.T, size int) string {
 }
 
 func TestACompressedMessageIsRead(t *testing.T) {
-	_, address := tripling(t)
+	_, address := tripling(t, dubbo.Config{})
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	if _, err := z.Write([]byte(wrap(t, []string{"java.lang.String"}, "soon"))); err != nil || z.Close() != nil {
@@ -309,7 +309,7 @@ func TestACompressedMessageIsRead(t *testing.T) {
 }
 
 func TestJSONIsAnsweredOverHTTP(t *testing.T) {
-	_, address := tripling(t)
+	_, address := tripling(t, dubbo.Config{})
 	for version, client := range map[string]*http.Client{"HTTP/1.1": {Transport: &http.Transport{DisableKeepAlives: true}}, "HTTP/2.0": http2Client(t)} {
 		for _, c := range []struct {
 			path, body string
@@ -356,7 +356,7 @@ func TestJSONIsAnsweredOverHTTP(t *testing.T) {
 }
 
 func TestOtherRequestsOfHTTPAreRefused(t *testing.T) {
-	_, address := tripling(t)
+	_, address := tripling(t, dubbo.Config{})
 	for _, c := range []struct {
 		method, path, kind string
 		status             int
@@ -387,7 +387,7 @@ func TestOtherRequestsOfHTTPAreRefused(t *testing.T) {
 
 // A proxy and the node could each take another of two values: over HTTP/1.1, over HTTP/2, and at the port of operators.
 func TestARequestInWhichAHeaderWithOneValueComesTwiceIsRefused(t *testing.T) {
-	_, address := tripling(t)
+	_, address := tripling(t, dubbo.Config{})
 	overHTTP2 := &http.Transport{Protocols: new(http.Protocols)}
 	overHTTP2.Protocols.SetUnencryptedHTTP2(true)
 	for url, transport := range map[string]*http.Transport{
@@ -415,7 +415,7 @@ func TestARequestInWhichAHeaderWithOneValueComesTwiceIsRefused(t *testing.T) {
 
 func TestOnePortSpeaksBothProtocols(t *testing.T) {
 	address := freeAddress(t)
-	start(t, sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.Serve("dubbo://"+address, mapping()), dubbo.Serve("tri://"+address, mapping())))
+	start(t, sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"dubbo://" + address: {mapping()}, "tri://" + address: {mapping()}}}))
 	p := dial(t, address)
 	p.write(frame(0xc2, 0, 7, call(t, "ping", "", nil)))
 	if _, status, id, _ := p.next(); status != 20 || id != 7 {
@@ -451,7 +451,7 @@ func waiting(t *testing.T) (address string, entered, left chan string) {
 			}
 		}
 	})
-	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("tri://"+address, dubbo.Interface("com.shop.OrderService", "orders"))))
+	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"tri://" + address: {{Name: "com.shop.OrderService", Service: "orders"}}}}))
 	return address, entered, left
 }
 
@@ -518,7 +518,7 @@ func TestAFloodOfCallsThatAreResetTakesNothingFromOthers(t *testing.T) {
 }
 
 func TestBytesThatAreNoHTTPEndTheirConnectionOnly(t *testing.T) {
-	_, address := tripling(t)
+	_, address := tripling(t, dubbo.Config{})
 	for name, data := range map[string]string{
 		"no protocol at all":                  "\x00\x01\x02\x03\r\n\r\n",
 		"a frame of dubbo":                    "\xda\xbb\xc2\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00",
@@ -542,7 +542,7 @@ func TestBytesThatAreNoHTTPEndTheirConnectionOnly(t *testing.T) {
 }
 
 func TestASilentConnectionOfHTTPIsLeft(t *testing.T) {
-	_, address := tripling(t, dubbo.Heartbeat(200*time.Millisecond))
+	_, address := tripling(t, dubbo.Config{Heartbeat: 200 * time.Millisecond})
 	p := dial(t, address)
 	p.write([]byte("POST /com.shop.OrderService/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n[]"))
 	text, err := io.ReadAll(p.reader)
@@ -560,8 +560,8 @@ func TestAProviderOfTripleThatStopsGetsNoNewCalls(t *testing.T) {
 		<-finish
 		return "done", nil
 	})
-	provider := start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("tri://"+address, dubbo.Interface("com.shop.OrderService", "orders"))))
-	consumer := start(t, dubbo.Bridge(dubbo.Reference("tri://"+address, dubbo.Interface("com.shop.OrderService", "waits", dubbo.Method("wait", dubbo.Parameters())))))
+	provider := start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"tri://" + address: {{Name: "com.shop.OrderService", Service: "orders"}}}}))
+	consumer := start(t, dubbo.Bridge(dubbo.Config{References: map[string][]dubbo.Interface{"tri://" + address: {{Name: "com.shop.OrderService", Service: "waits", Methods: []dubbo.Method{{Name: "wait", Parameters: []string{}}}}}}}))
 	wait := sabir.Bind[sabir.Empty, string](consumer, "waits.wait")
 	answered := make(chan error, 1)
 	go func() {
@@ -598,9 +598,9 @@ func TestAProviderOfTripleThatStopsGetsNoNewCalls(t *testing.T) {
 // A stream that is open when its provider stops ends, and the node connects again to the one that comes in its place.
 func TestStreamsAndConnectionsComeBackAfterAProviderOfTriple(t *testing.T) {
 	address := freeAddress(t)
-	table := dubbo.Interface("com.shop.TradeService", "trades")
-	provider := start(t, sabir.Serve(trades(make(chan string, 9))), dubbo.Bridge(dubbo.Serve("tri://"+address, table)))
-	consumer := start(t, dubbo.Bridge(dubbo.Reference("tri://"+address, tradesOfJava())))
+	table := dubbo.Interface{Name: "com.shop.TradeService", Service: "trades"}
+	provider := start(t, sabir.Serve(trades(make(chan string, 9))), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"tri://" + address: {table}}}))
+	consumer := start(t, dubbo.Bridge(dubbo.Config{References: map[string][]dubbo.Interface{"tri://" + address: {tradesOfJava()}}}))
 	open, err := sabir.OpenStream[string, order](t.Context(), consumer, "trades.trade")
 	if err != nil {
 		t.Fatal(err)
@@ -616,7 +616,7 @@ func TestStreamsAndConnectionsComeBackAfterAProviderOfTriple(t *testing.T) {
 	if _, err := open.Recv(); !errors.Is(err, sabir.ErrServiceUnavailable) {
 		t.Errorf("the open stream ends with %v", err)
 	}
-	start(t, sabir.Serve(trades(nil)), dubbo.Bridge(dubbo.Serve("tri://"+address, table)))
+	start(t, sabir.Serve(trades(nil)), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"tri://" + address: {table}}}))
 	for {
 		got, err := watched(t, consumer, "a")
 		if err == nil {
@@ -636,8 +636,8 @@ func TestAnAnswerThatIsNotOfGRPCIsTheErrorOfItsStatus(t *testing.T) {
 	server.Config.Protocols.SetUnencryptedHTTP2(true)
 	server.Start()
 	defer server.Close()
-	n := start(t, dubbo.Bridge(dubbo.Reference("tri://"+server.Listener.Addr().String(), dubbo.Interface("com.shop.OrderService", "orders",
-		dubbo.Method("ping", dubbo.Parameters()), dubbo.Method("watch", dubbo.ServerStream(), dubbo.Parameters("java.lang.String"))))))
+	n := start(t, dubbo.Bridge(dubbo.Config{References: map[string][]dubbo.Interface{"tri://" + server.Listener.Addr().String(): {dubbo.Interface{Name: "com.shop.OrderService", Service: "orders",
+		Methods: []dubbo.Method{{Name: "ping", Parameters: []string{}}, {Name: "watch", ServerStream: true, Parameters: []string{"java.lang.String"}}}}}}}))
 	if err := n.WaitFor(t.Context(), "orders"); err != nil {
 		t.Fatal(err)
 	}

@@ -97,15 +97,15 @@ func (p *peer) ended() {
 }
 
 // serving is a node that serves orders, and its address.
-func serving(t *testing.T, options ...dubbo.Option) (*sabir.Node, string) {
+func serving(t *testing.T, options dubbo.Config) (*sabir.Node, string) {
 	t.Helper()
 	address := freeAddress(t)
-	node := start(t, sabir.Serve(orders(make(noted, 100))), dubbo.Bridge(append(options, dubbo.Serve("dubbo://"+address, mapping()))...))
+	node := start(t, sabir.Serve(orders(make(noted, 100))), dubbo.Bridge(serveAt(options, map[string][]dubbo.Interface{"dubbo://" + address: {mapping()}})))
 	return node, address
 }
 
 func TestAHeartbeatIsAnsweredAsJavaDoes(t *testing.T) {
-	_, address := serving(t)
+	_, address := serving(t, dubbo.Config{})
 	p := dial(t, address)
 	p.write([]byte("\xda\xbb\xe2\x00\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x01N"))
 	want := "\xda\xbb\x22\x14\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x01N"
@@ -116,7 +116,7 @@ func TestAHeartbeatIsAnsweredAsJavaDoes(t *testing.T) {
 }
 
 func TestAnAnswerIsByteForByteThatOfJava(t *testing.T) {
-	_, address := serving(t)
+	_, address := serving(t, dubbo.Config{})
 	p := dial(t, address)
 	p.write(frame(0xc2, 0, 7, call(t, "ping", "", map[string]any{})))
 	want, _ := hex.DecodeString("dabb0214" + "0000000000000007" + "00000014" + "94" + "04706f6e67" + "48" + "05647562626f" + "05322e302e32" + "5a")
@@ -132,7 +132,7 @@ func TestNullIsAnsweredByTheKindThatJavaHasForIt(t *testing.T) {
 	s := sabir.NewService("orders")
 	sabir.Handle(s, "none", func(context.Context, sabir.Empty) (*string, error) { return nil, nil })
 	sabir.Handle(s, "void", func(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, nil })
-	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("dubbo://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0")))))
+	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"dubbo://" + address: {{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0"}}}}))
 	p := dial(t, address)
 	for _, method := range []string{"none", "void"} {
 		p.write(frame(0xc2, 0, 7, call(t, method, "", nil)))
@@ -147,7 +147,7 @@ func TestNullIsAnsweredByTheKindThatJavaHasForIt(t *testing.T) {
 }
 
 func TestASilentConsumerGetsHeartbeatsAndIsLeft(t *testing.T) {
-	_, address := serving(t, dubbo.Heartbeat(50*time.Millisecond))
+	_, address := serving(t, dubbo.Config{Heartbeat: 50 * time.Millisecond})
 	p := dial(t, address)
 	if flags, _, _, body := p.next(); flags != 0xe2 || string(body) != "N" {
 		t.Errorf("got the flags %x and the body %q, want a heartbeat", flags, body)
@@ -167,7 +167,7 @@ func TestAStopIsAnnouncedAndCallsInFlightAreAnswered(t *testing.T) {
 		<-goOn
 		return "done", nil
 	})
-	node := start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("dubbo://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0")))))
+	node := start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"dubbo://" + address: {{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0"}}}}))
 	p := dial(t, address)
 	p.write(frame(0xc2, 0, 1, call(t, "ping", "", nil)))
 	<-begun
@@ -202,7 +202,7 @@ func TestAStopIsAnnouncedAndCallsInFlightAreAnswered(t *testing.T) {
 }
 
 func TestAnswersHaveAttachmentsForCallersThatReadThem(t *testing.T) {
-	_, address := serving(t)
+	_, address := serving(t, dubbo.Config{})
 	p := dial(t, address)
 	for version, kind := range map[string]byte{"2.0.1": 0x91, "2.0.2": 0x94, "2.0.10": 0x94, "2.0.99": 0x94, "2.0.100": 0x91, "2.5.3": 0x91, "2.0.": 0x91, "": 0x91} {
 		p.write(frame(0xc2, 0, 1, encode(t, version, "com.shop.OrderService", "1.0.0", "ping", "", map[string]any{})))
@@ -218,7 +218,7 @@ func TestASilentProviderGetsHeartbeatsAndIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	start(t, dubbo.Bridge(dubbo.Heartbeat(300*time.Millisecond), dubbo.Reference("dubbo://"+listener.Addr().String(), typed())))
+	start(t, dubbo.Bridge(dubbo.Config{Heartbeat: 300 * time.Millisecond, References: map[string][]dubbo.Interface{"dubbo://" + listener.Addr().String(): {typed()}}}))
 	c, err := listener.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -240,7 +240,7 @@ func TestASilentProviderGetsHeartbeatsAndIsLeft(t *testing.T) {
 
 func TestAOneWayCallHasNoAnswer(t *testing.T) {
 	notes, address := make(noted, 1), freeAddress(t)
-	start(t, sabir.Serve(orders(notes)), dubbo.Bridge(dubbo.Serve("dubbo://"+address, mapping())))
+	start(t, sabir.Serve(orders(notes)), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"dubbo://" + address: {mapping()}}}))
 	p := dial(t, address)
 	p.write(frame(0x82, 0, 1, call(t, "note", "Ljava/lang/String;", nil, "one way")))
 	if note := <-notes; note != "one way" {
@@ -255,7 +255,7 @@ func TestAOneWayCallHasNoAnswer(t *testing.T) {
 
 // A consumer with group = "*" calls the providers of all groups. Where a provider has none, it says "*" to it.
 func TestAConsumerOfAnyGroupIsAnswered(t *testing.T) {
-	_, address := serving(t)
+	_, address := serving(t, dubbo.Config{})
 	p := dial(t, address)
 	p.write(frame(0xc2, 0, 1, call(t, "ping", "", map[string]any{"group": "*"})))
 	if _, status, _, body := p.next(); status != 20 {
@@ -264,7 +264,7 @@ func TestAConsumerOfAnyGroupIsAnswered(t *testing.T) {
 }
 
 func TestCallsThatCannotBeMadeAreAnsweredByStatus(t *testing.T) {
-	_, address := serving(t)
+	_, address := serving(t, dubbo.Config{})
 	p := dial(t, address)
 	deep := append([]byte(nil), bytes.Repeat([]byte{0x79}, 1<<20)...) // a million lists within each other
 	elsewhere := encode(t, "2.0.2", "com.shop.Elsewhere", "1.0.0", "ping", "", map[string]any{})
@@ -307,7 +307,7 @@ func TestCallsThatCannotBeMadeAreAnsweredByStatus(t *testing.T) {
 }
 
 func TestWhatIsNoFrameEndsTheConnection(t *testing.T) {
-	_, address := serving(t)
+	_, address := serving(t, dubbo.Config{})
 	for _, data := range []string{"GET / HTTP/1.1\r\n\r\n", "ls\r\n", strings.Repeat("\x00", 64)} {
 		p := dial(t, address)
 		p.write([]byte(data))
@@ -325,7 +325,7 @@ func TestWhatIsNoFrameEndsTheConnection(t *testing.T) {
 }
 
 func TestAConsumerThatDoesNotReadIsLeft(t *testing.T) {
-	_, address := serving(t)
+	_, address := serving(t, dubbo.Config{})
 	p := dial(t, address)
 	body := call(t, "bytes", "[B", nil, make([]byte, 4<<20))
 	var err error
@@ -349,7 +349,7 @@ func TestForgedMetadataOfTheRuntimeIsLeftOut(t *testing.T) {
 		seen <- sabir.MetadataFromContext(ctx)
 		return "", nil
 	})
-	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("dubbo://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0")))))
+	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"dubbo://" + address: {{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0"}}}}))
 	p := dial(t, address)
 	p.write(frame(0xc2, 0, 1, call(t, "ping", "", map[string]any{"sabir.principal": "root", "$x": "y", "user": "Ada", "age": int32(3), "path": "p", "list": []any{"x"}})))
 	p.next()
@@ -359,30 +359,30 @@ func TestForgedMetadataOfTheRuntimeIsLeftOut(t *testing.T) {
 }
 
 func TestAnAddressThatOthersReachNeedsOpen(t *testing.T) {
-	for address, options := range map[string][]dubbo.Option{"dubbo://0.0.0.0:0": nil, "dubbo://[::]:0": nil} {
-		node := sabir.NewNode(sabir.Serve(orders(nil)), dubbo.Bridge(append(options, dubbo.Serve(address, mapping()))...))
-		if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "dubbo.Open()") {
+	for address, options := range map[string]dubbo.Config{"dubbo://0.0.0.0:0": {}, "dubbo://[::]:0": {}} {
+		node := sabir.NewNode(sabir.Serve(orders(nil)), dubbo.Bridge(serveAt(options, map[string][]dubbo.Interface{address: {mapping()}})))
+		if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "set Open") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	start(t, sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.Open(), dubbo.Serve("dubbo://0.0.0.0:0", mapping())))
+	start(t, sabir.Serve(orders(nil)), dubbo.Bridge(dubbo.Config{Open: true, Serve: map[string][]dubbo.Interface{"dubbo://0.0.0.0:0": {mapping()}}}))
 }
 
 func TestOptionsThatCannotBeAreRefusedAtTheStart(t *testing.T) {
-	for text, option := range map[string]dubbo.Option{
-		"has no name":       dubbo.Serve("dubbo://:0", dubbo.Interface("", "orders")),
-		"at least one":      dubbo.Serve("dubbo://:0"),
-		"is there twice":    dubbo.Serve("dubbo://:0", mapping(), mapping()),
-		"want an address":   dubbo.Serve("tcp://:0", mapping()),
-		"name the methods":  dubbo.Reference("dubbo://10.0.0.9:1", dubbo.Interface("com.shop.A", "a")),
-		"two methods":       dubbo.Reference("dubbo://10.0.0.9:1", dubbo.Interface("com.shop.A", "a", dubbo.Method("x"), dubbo.Method("y", dubbo.Action("x")))),
-		"a dubbo.Param":     dubbo.Serve("dubbo://:0", dubbo.Interface("com.shop.A", "a", dubbo.Method("x"), dubbo.Method("x"))),
-		"want types as":     dubbo.Serve("dubbo://:0", dubbo.Interface("com.shop.A", "a", dubbo.Method("x", dubbo.Parameters("")))),
-		"name of the serv":  dubbo.Serve("dubbo://:0", dubbo.Interface("com.shop.A", "a b")),
-		"want more than 0":  dubbo.Heartbeat(0),
-		"name of the actio": dubbo.Serve("dubbo://:0", dubbo.Interface("com.shop.A", "a", dubbo.Method("x y"))),
+	for text, c := range map[string]dubbo.Config{
+		"has no name":       {Serve: map[string][]dubbo.Interface{"dubbo://:0": {{Name: "", Service: "orders"}}}},
+		"at least one":      {Serve: map[string][]dubbo.Interface{"dubbo://:0": {}}},
+		"is there twice":    {Serve: map[string][]dubbo.Interface{"dubbo://:0": {mapping(), mapping()}}},
+		"want an address":   {Serve: map[string][]dubbo.Interface{"tcp://:0": {mapping()}}},
+		"name the Methods":  {References: map[string][]dubbo.Interface{"dubbo://10.0.0.9:1": {{Name: "com.shop.A", Service: "a"}}}},
+		"two methods":       {References: map[string][]dubbo.Interface{"dubbo://10.0.0.9:1": {{Name: "com.shop.A", Service: "a", Methods: []dubbo.Method{{Name: "x"}, {Name: "y", Action: "x"}}}}}},
+		"give each Param":   {Serve: map[string][]dubbo.Interface{"dubbo://:0": {{Name: "com.shop.A", Service: "a", Methods: []dubbo.Method{{Name: "x"}, {Name: "x"}}}}}},
+		"want types as":     {Serve: map[string][]dubbo.Interface{"dubbo://:0": {{Name: "com.shop.A", Service: "a", Methods: []dubbo.Method{{Name: "x", Parameters: []string{""}}}}}}},
+		"name of the serv":  {Serve: map[string][]dubbo.Interface{"dubbo://:0": {{Name: "com.shop.A", Service: "a b"}}}},
+		"want more than 0":  {Heartbeat: -1},
+		"name of the actio": {Serve: map[string][]dubbo.Interface{"dubbo://:0": {{Name: "com.shop.A", Service: "a", Methods: []dubbo.Method{{Name: "x y"}}}}}},
 	} {
-		node := sabir.NewNode(dubbo.Bridge(option))
+		node := sabir.NewNode(dubbo.Bridge(c))
 		if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -405,7 +405,7 @@ func TestAForgedAnswerFailsItsCallOnly(t *testing.T) {
 			conns <- c
 		}
 	}()
-	node := start(t, dubbo.Bridge(dubbo.Reference("dubbo://"+listener.Addr().String(), typed())))
+	node := start(t, dubbo.Bridge(dubbo.Config{References: map[string][]dubbo.Interface{"dubbo://" + listener.Addr().String(): {typed()}}}))
 	p := newPeer(t, <-conns)
 	ping := sabir.Bind[sabir.Empty, string](node, "orders.ping")
 	for name, c := range map[string]struct {

@@ -26,8 +26,8 @@ func (c *cli) importDubboCommand() *cobra.Command {
 the interfaces, and those with further classes. It writes a Go package with a struct
 or an enum for each class, registered for Hessian under its name in Java, a contract
 for each method, an error for each exception that is declared, and a function for each
-interface that gives the table of its methods to dubbo.Reference, dubbo.Discover and
-dubbo.Serve. Nothing of Java is needed or run.
+interface that gives the table of its methods to References, Discover and Serve of
+dubbo.Config. Nothing of Java is needed or run.
 
 A jar of Spring Boot or a .war is read with the libraries in it. Without --interface
 the interfaces are those of the program, not those of the libraries.

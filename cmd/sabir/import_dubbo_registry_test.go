@@ -60,7 +60,7 @@ func TestInterfacesOfDubboAreImportedFromTheirDefinitionsInZooKeeper(t *testing.
 
 // callBoxes calls the provider by the package.
 func callBoxes(t *testing.T, address string) {
-	n := depotNode(t, dubbo.Bridge(dubbo.Reference("dubbo://"+address, boxes.StockService())))
+	n := depotNode(t, dubbo.Bridge(dubbo.Config{References: map[string][]dubbo.Interface{"dubbo://" + address: {boxes.StockService()}}}))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	box, err := boxes.StockServiceFind.Call(ctx, n, boxes.StockServiceFindInput{Arg1: "tea", Arg2: 2})
@@ -134,9 +134,9 @@ func TestDefinitionsInZooKeeperAreChosenByVersionAndGroup(t *testing.T) {
 		text string
 	}{
 		"all where one is ambiguous": {nil, `com.shop.Till is offered as version "1.0.0" of group "", version "2.0.0" of group "eu", version "2.0.0" of group "us": choose one`, ""},
-		"by version":                 {[]string{"--version", "1.0.0"}, "", `dubbo.Version("1.0.0"),`},
-		"by version and group":       {[]string{"--interface", "com.shop.Till", "--version", "2.0.0", "--group", "eu"}, "", `dubbo.Group("eu"),`},
-		"without either":             {[]string{"--interface", "com.shop.Door=doors"}, "", `dubbo.Interface("com.shop.Door", "doors", append([]dubbo.InterfaceOption{ dubbo.Method("Door"`},
+		"by version":                 {[]string{"--version", "1.0.0"}, "", `Version: "1.0.0",`},
+		"by version and group":       {[]string{"--interface", "com.shop.Till", "--version", "2.0.0", "--group", "eu"}, "", `Group: "eu",`},
+		"without either":             {[]string{"--interface", "com.shop.Door=doors"}, "", `dubbo.Interface{ Name: "com.shop.Door", Service: "doors", Methods: []dubbo.Method{ {Name: "Door"`},
 		"of a version that is none":  {[]string{"--interface", "com.shop.Till", "--version", "9"}, "there is no interface com.shop.Till", ""},
 		"that is not there":          {[]string{"--interface", "com.shop.None"}, "there is no interface com.shop.None", ""},
 	} {
@@ -158,7 +158,7 @@ func TestADefinitionThatIsForgedIsNamed(t *testing.T) {
 func TestADefinitionIsImportedFromAFile(t *testing.T) {
 	const file = "../../internal/javaclass/testdata/depot.json"
 	got := sabirRun(t, "import", "dubbo", file, "--interface", "com.depot.api.DepotService=depot")
-	if got.code != exitOK || !strings.Contains(got.out, `dubbo.Version("1.0.0")`) || !strings.Contains(got.errOut, "says nothing of exceptions") {
+	if got.code != exitOK || !strings.Contains(got.out, `Version: "1.0.0"`) || !strings.Contains(got.errOut, "says nothing of exceptions") {
 		t.Errorf("exit code %d, %s:\n%s", got.code, got.errOut, got.out)
 	}
 	other := filepath.Join(t.TempDir(), "other.json")

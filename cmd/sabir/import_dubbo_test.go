@@ -144,7 +144,7 @@ func callDepot(t *testing.T, classes, scheme string) {
 	if lines := runDepot(t, classes, scheme, address[strings.LastIndexByte(address, ':')+1:]); !lines.Scan() || lines.Text() != "ready" {
 		t.Fatalf("the provider says %q, %v", lines.Text(), lines.Err())
 	}
-	n := depotNode(t, dubbo.Bridge(dubbo.Reference(scheme+"://"+address, depot.DepotService())))
+	n := depotNode(t, dubbo.Bridge(dubbo.Config{References: map[string][]dubbo.Interface{scheme + "://" + address: {depot.DepotService()}}}))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	id, left, height, yes, sold := int64(1)<<40, int32(3), float32(2.5), true, time.UnixMilli(86_400_000)
@@ -264,7 +264,7 @@ func serveDepot(t *testing.T, classes, scheme string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	depotNode(t, sabir.Serve(depotService()), dubbo.Bridge(dubbo.Serve(scheme+"://"+address, depot.DepotService())))
+	depotNode(t, sabir.Serve(depotService()), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{scheme + "://" + address: {depot.DepotService()}}}))
 	lines := runDepot(t, classes, scheme+"://"+javaHost+address[strings.LastIndexByte(address, ':'):])
 	got := make(map[string]string)
 	for lines.Scan() && lines.Text() != "end" {

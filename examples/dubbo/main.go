@@ -29,10 +29,10 @@ func main() {
 	at := flag.String("at", "dubbo://:20880", "where the orders are served")
 	stock := flag.String("stock", "dubbo://127.0.0.1:20881", "where the stock is")
 	flag.Parse()
-	node := sabir.NewNode(sabir.NodeID("go"), sabir.Serve(orders()), dubbo.Bridge(
-		dubbo.Serve(*at, dubbo.Interface("com.shop.OrderService", "orders")),
-		dubbo.Reference(*stock, dubbo.Interface("com.shop.StockService", "stock",
-			dubbo.Method("reserve", dubbo.Parameters("java.lang.String", "int"))))))
+	node := sabir.NewNode(sabir.NodeID("go"), sabir.Serve(orders()), dubbo.Bridge(dubbo.Config{
+		Serve: map[string][]dubbo.Interface{*at: {{Name: "com.shop.OrderService", Service: "orders"}}},
+		References: map[string][]dubbo.Interface{*stock: {{Name: "com.shop.StockService", Service: "stock",
+			Methods: []dubbo.Method{{Name: "reserve", Parameters: []string{"java.lang.String", "int"}}}}}}}))
 	if err := node.Run(context.Background()); err != nil {
 		log.Fatal(err)
 	}

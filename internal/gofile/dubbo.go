@@ -161,12 +161,12 @@ func (f *dubboFile) service(i DubboInterface) error {
 	}
 	short := exported(simpleName(i.Name))
 	table := f.take(short)
-	var rows, contracts strings.Builder
+	var head, rows, throws, contracts strings.Builder
 	if i.Version != "" {
-		fmt.Fprintf(&rows, "dubbo.Version(%q),\n", i.Version)
+		fmt.Fprintf(&head, ", Version: %q", i.Version)
 	}
 	if i.Group != "" {
-		fmt.Fprintf(&rows, "dubbo.Group(%q),\n", i.Group)
+		fmt.Fprintf(&head, ", Group: %q", i.Group)
 	}
 	actions := make(map[string]bool)
 	thrown := make(map[string]bool)
@@ -179,17 +179,17 @@ func (f *dubboFile) service(i DubboInterface) error {
 		action := f.action(m, list, i, actions)
 		options := ""
 		if action != m.Name {
-			options = fmt.Sprintf(", dubbo.Action(%q)", action)
+			options = fmt.Sprintf(", Action: %q", action)
 		}
 		name := f.take(short + exported(action))
 		in, out, types, maker, shape := f.signature(m, name)
 		if maker == "NewStream" {
-			options += ", dubbo." + cmp.Or(shape, "Stream") + "()"
+			options += ", " + cmp.Or(shape, "Stream") + ": true"
 		}
 		if shape != "" || maker != "NewStream" {
-			options += ", dubbo.Parameters(" + quoted(types) + ")"
+			options += ", Parameters: []string{" + quoted(types) + "}"
 		}
-		fmt.Fprintf(&rows, "dubbo.Method(%q%s),\n", m.Name, options)
+		fmt.Fprintf(&rows, "{Name: %q%s},\n", m.Name, options)
 		fmt.Fprintf(&contracts, "// %s calls %s of %s.\nvar %s = sabir.%s[%s, %s](%q", name, javaText(m.Method), i.Name, name, maker, in, out, i.Service+"."+action)
 		if shape != "" {
 			contracts.WriteString(", sabir." + shape + "()")
@@ -199,12 +199,19 @@ func (f *dubboFile) service(i DubboInterface) error {
 		for _, class := range m.Throws {
 			if !slices.Contains([]string{"java.lang.Exception", "java.lang.RuntimeException", "java.lang.Throwable"}, class) && !thrown[class] {
 				thrown[class] = true
-				fmt.Fprintf(&rows, "dubbo.Throws(%q, %q),\n", f.errorOf(class), class)
+				fmt.Fprintf(&throws, "%q: %q,\n", f.errorOf(class), class)
 			}
 		}
 	}
-	f.printf("// %s is the table of %s, which is the service %s here, for dubbo.Serve, dubbo.Reference and dubbo.Discover.\n", table, i.Name, i.Service)
-	f.printf("func %s(options ...dubbo.InterfaceOption) *dubbo.Mapping {\nreturn dubbo.Interface(%q, %q, append([]dubbo.InterfaceOption{\n%s}, options...)...)\n}\n\n", table, i.Name, i.Service, rows.String())
+	f.printf("// %s is the table of %s, which is the service %s here, for Serve, References and Discover of dubbo.Config.\n", table, i.Name, i.Service)
+	f.printf("func %s() dubbo.Interface {\nreturn dubbo.Interface{\nName: %q, Service: %q%s,\n", table, i.Name, i.Service, head.String())
+	if rows.Len() > 0 {
+		f.printf("Methods: []dubbo.Method{\n%s},\n", rows.String())
+	}
+	if throws.Len() > 0 {
+		f.printf("Throws: map[string]string{\n%s},\n", throws.String())
+	}
+	f.printf("}\n}\n\n")
 	f.out.WriteString(contracts.String())
 	return nil
 }

@@ -107,8 +107,8 @@ func TestADefinitionOfARegistryIsAPackageWithNotes(t *testing.T) {
 	text := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
 		`hessian.Register[ItemSize]("com.depot.api.Item$Size")`,
-		`dubbo.Method("take", dubbo.Parameters("java.lang.String", "int"))`,
-		`dubbo.Method("measure", dubbo.Parameters("com.depot.api.Item$Size"))`,
+		`{Name: "take", Parameters: []string{"java.lang.String", "int"}}`,
+		`{Name: "measure", Parameters: []string{"com.depot.api.Item$Size"}}`,
 		"[DepotServiceSortInput, map[Kind][]int32]", "Items []any `json:\"items\"`", `KindLarge Kind = "large"`,
 	} {
 		if !strings.Contains(text, want) {

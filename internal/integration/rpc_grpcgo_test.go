@@ -345,7 +345,7 @@ func TestGRPCGoTriesCallsOfTheBridgesAgainByItsPolicy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bridge := dubbo.Bridge(dubbo.Serve("tri://"+address, dubbo.Interface("com.shop.Flaky", "flaky", dubbo.Protobuf())))
+		bridge := dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"tri://" + address: {{Name: "com.shop.Flaky", Service: "flaky", Protobuf: true}}}})
 		if name == "micro" {
 			bridge = micro.Bridge(micro.Config{Listen: address, Expose: []string{"flaky.*"}})
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/sabir-go/sabir/actor/meta"
 	"github.com/sabir-go/sabir/actor/pool"
 	"github.com/sabir-go/sabir/actor/supervise"
+	"github.com/sabir-go/sabir/bridge/dubbo"
 	"github.com/sabir-go/sabir/bridge/dubbo/zookeeper"
 	"github.com/sabir-go/sabir/bridge/micro"
 	microconsul "github.com/sabir-go/sabir/bridge/micro/consul"
@@ -47,7 +48,7 @@ import (
 
 // configs has each exported configuration of the module, which TestEveryConfigIsAmongThoseThatShowNoSecret holds.
 var configs = []any{
-	actor.Config{}, actor.TopicConfig{}, app.Config{}, supervise.Config{}, store.Config{}, engine.Config{}, micro.Config{}, gateway.HTTPConfig{}, rediscache.Config{},
+	actor.Config{}, actor.TopicConfig{}, app.Config{}, supervise.Config{}, store.Config{}, engine.Config{}, micro.Config{}, dubbo.Config{}, gateway.HTTPConfig{}, rediscache.Config{},
 	config.Config{}, telemetry.Config{}, transport.Config{}, grain.Config{}, meta.NetConfig{}, meta.WebConfig{}, pool.Config{}, codecjson.Config{}, auth.BasicConfig{}, auth.JWTConfig{}, auth.KeyConfig{}, auth.SessionConfig{}, redissessions.Config{},
 	auth.TokenKey{}, lease.Config{}, etcd.Directory{}, zookeeper.Registry{}, consul.Directory{}, microetcd.Registry{}, microconsul.Registry{}, micronats.Registry{}, micronats.Broker{}, webhook.Endpoint{}, webhook.Receiver{},
 }

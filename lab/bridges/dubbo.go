@@ -61,10 +61,10 @@ func dubboSide(o child.Order) (*sabir.Node, func(int) func() error, error) {
 			}
 			return object(), nil
 		})
-		return sabir.NewNode(sabir.NodeID("server"), quiet, sabir.Serve(service), dubbo.Bridge(dubbo.Open(), dubbo.Serve(address, dubbo.Interface(benchmarkInterface, "benchmark")))), nil, nil
+		return sabir.NewNode(sabir.NodeID("server"), quiet, sabir.Serve(service), dubbo.Bridge(dubbo.Config{Open: true, Serve: map[string][]dubbo.Interface{address: {{Name: benchmarkInterface, Service: "benchmark"}}}})), nil, nil
 	}
-	node := sabir.NewNode(sabir.NodeID("client"), quiet, dubbo.Bridge(dubbo.Reference(address, dubbo.Interface(benchmarkInterface, "benchmark",
-		dubbo.Method("ping", dubbo.Parameters()), dubbo.Method("parse", dubbo.Parameters("java.lang.String", "int", "int"))))))
+	node := sabir.NewNode(sabir.NodeID("client"), quiet, dubbo.Bridge(dubbo.Config{References: map[string][]dubbo.Interface{address: {{Name: benchmarkInterface, Service: "benchmark",
+		Methods: []dubbo.Method{{Name: "ping", Parameters: []string{}}, {Name: "parse", Parameters: []string{"java.lang.String", "int", "int"}}}}}}}))
 	switch o.Work {
 	case "ping":
 		ping := sabir.Bind[sabir.Empty, string](node, "benchmark.ping")

@@ -1,6 +1,6 @@
-// Package zookeeper is Apache ZooKeeper as a registry of Dubbo, for [github.com/sabir-go/sabir/bridge/dubbo.At]:
+// Package zookeeper is Apache ZooKeeper as a registry of Dubbo, for [github.com/sabir-go/sabir/bridge/dubbo.Config]:
 //
-//	dubbo.At(&zookeeper.Registry{Servers: []string{"10.0.0.9:2181"}})
+//	dubbo.Config{Registries: []dubbo.Registry{&zookeeper.Registry{Servers: []string{"10.0.0.9:2181"}}}}
 //
 // Providers are ephemeral nodes /dubbo/<interface>/providers/<URL>, and instances of applications are /services/<application>/<host:port>, as
 // programs of Java with Dubbo 2.7 and 3 have them.

@@ -27,17 +27,18 @@ type StockServiceMoveInput struct {
 	Arg2 BoxPlace `json:"arg2" dubbo:"2"`
 }
 
-// StockService is the table of com.stock.api.StockService, which is the service boxes here, for dubbo.Serve, dubbo.Reference and dubbo.Discover.
-func StockService(options ...dubbo.InterfaceOption) *dubbo.Mapping {
-	return dubbo.Interface("com.stock.api.StockService", "boxes", append([]dubbo.InterfaceOption{
-		dubbo.Version("2.0.0"),
-		dubbo.Group("eu"),
-		dubbo.Method("clear", dubbo.Parameters()),
-		dubbo.Method("find", dubbo.Parameters("java.lang.String", "int")),
-		dubbo.Method("measure", dubbo.Parameters("com.stock.api.Box$Size")),
-		dubbo.Method("move", dubbo.Parameters("com.stock.api.Box", "com.stock.api.Box$Place")),
-		dubbo.Method("search", dubbo.Parameters("java.util.Map")),
-	}, options...)...)
+// StockService is the table of com.stock.api.StockService, which is the service boxes here, for Serve, References and Discover of dubbo.Config.
+func StockService() dubbo.Interface {
+	return dubbo.Interface{
+		Name: "com.stock.api.StockService", Service: "boxes", Version: "2.0.0", Group: "eu",
+		Methods: []dubbo.Method{
+			{Name: "clear", Parameters: []string{}},
+			{Name: "find", Parameters: []string{"java.lang.String", "int"}},
+			{Name: "measure", Parameters: []string{"com.stock.api.Box$Size"}},
+			{Name: "move", Parameters: []string{"com.stock.api.Box", "com.stock.api.Box$Place"}},
+			{Name: "search", Parameters: []string{"java.util.Map"}},
+		},
+	}
 }
 
 // StockServiceClear calls void clear() of com.stock.api.StockService.

@@ -62,25 +62,29 @@ type DepotServiceTakeInput struct {
 // ErrNoneLeft is the exception com.depot.api.NoneLeftException.
 var ErrNoneLeft = sabir.NewError(sabir.CodeUnknown, "NoneLeft", "NoneLeftException")
 
-// DepotService is the table of com.depot.api.DepotService, which is the service depot here, for dubbo.Serve, dubbo.Reference and dubbo.Discover.
-func DepotService(options ...dubbo.InterfaceOption) *dubbo.Mapping {
-	return dubbo.Interface("com.depot.api.DepotService", "depot", append([]dubbo.InterfaceOption{
-		dubbo.Version("1.0.0"),
-		dubbo.Method("get", dubbo.Action("getString"), dubbo.Parameters("java.lang.String")),
-		dubbo.Method("get", dubbo.Action("getLong"), dubbo.Parameters("long")),
-		dubbo.Method("grow", dubbo.Parameters("java.util.List")),
-		dubbo.Method("hint", dubbo.Parameters()),
-		dubbo.Method("maybe", dubbo.Parameters("java.lang.Integer", "java.lang.Boolean")),
-		dubbo.Method("measure", dubbo.Parameters("com.depot.api.Item$Size")),
-		dubbo.Method("put", dubbo.Parameters("com.depot.api.Item")),
-		dubbo.Method("read", dubbo.Parameters("java.lang.Object")),
-		dubbo.Method("search", dubbo.Parameters("java.lang.String", "com.depot.api.Page")),
-		dubbo.Method("shift", dubbo.Parameters("java.time.LocalDateTime", "java.time.Duration")),
-		dubbo.Method("sort", dubbo.Parameters("java.util.Map", "java.util.Map")),
-		dubbo.Method("sums", dubbo.Parameters("int[]", "java.lang.String[]")),
-		dubbo.Method("take", dubbo.Parameters("java.lang.String", "int")),
-		dubbo.Throws("NoneLeft", "com.depot.api.NoneLeftException"),
-	}, options...)...)
+// DepotService is the table of com.depot.api.DepotService, which is the service depot here, for Serve, References and Discover of dubbo.Config.
+func DepotService() dubbo.Interface {
+	return dubbo.Interface{
+		Name: "com.depot.api.DepotService", Service: "depot", Version: "1.0.0",
+		Methods: []dubbo.Method{
+			{Name: "get", Action: "getString", Parameters: []string{"java.lang.String"}},
+			{Name: "get", Action: "getLong", Parameters: []string{"long"}},
+			{Name: "grow", Parameters: []string{"java.util.List"}},
+			{Name: "hint", Parameters: []string{}},
+			{Name: "maybe", Parameters: []string{"java.lang.Integer", "java.lang.Boolean"}},
+			{Name: "measure", Parameters: []string{"com.depot.api.Item$Size"}},
+			{Name: "put", Parameters: []string{"com.depot.api.Item"}},
+			{Name: "read", Parameters: []string{"java.lang.Object"}},
+			{Name: "search", Parameters: []string{"java.lang.String", "com.depot.api.Page"}},
+			{Name: "shift", Parameters: []string{"java.time.LocalDateTime", "java.time.Duration"}},
+			{Name: "sort", Parameters: []string{"java.util.Map", "java.util.Map"}},
+			{Name: "sums", Parameters: []string{"int[]", "java.lang.String[]"}},
+			{Name: "take", Parameters: []string{"java.lang.String", "int"}},
+		},
+		Throws: map[string]string{
+			"NoneLeft": "com.depot.api.NoneLeftException",
+		},
+	}
 }
 
 // DepotServiceGetString calls String get(String) of com.depot.api.DepotService.
