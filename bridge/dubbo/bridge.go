@@ -17,9 +17,9 @@ import (
 // bridge is a node as a provider and a consumer. As an extension it knows providers before the services start, so that these can call them; it
 // lets calls in from the start of its gateway until that stops.
 type bridge struct {
-	settings Config
-	*config  // what they say, from Start on
-	node     *sabir.Node
+	config
+	problem error // of the settings
+	node    *sabir.Node
 
 	ctx     context.Context // ends with the bridge
 	cancel  context.CancelFunc
@@ -38,7 +38,10 @@ type bridge struct {
 	metadata  atomic.Pointer[metadataInfo] // what is registered; nil for nothing
 }
 
-func newBridge(c Config) *bridge { return &bridge{settings: c} }
+func newBridge(settings Config) *bridge {
+	c, err := newConfig(settings)
+	return &bridge{config: c, problem: err}
+}
 
 // Name implements sabir.Extension and gateway.Gateway.
 func (b *bridge) Name() string { return "dubbo" }
@@ -49,11 +52,9 @@ const lookInterval = time.Second
 // Start makes the providers of references known.
 func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 	b.node = n
-	c, err := newConfig(b.settings)
-	if err != nil {
-		return err
+	if b.problem != nil {
+		return b.problem
 	}
-	b.config = c
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.discovery = newDiscovery(b)
 	var known []*provider

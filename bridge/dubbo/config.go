@@ -80,8 +80,8 @@ type endpoint struct {
 }
 
 // newConfig reads the settings, and returns what cannot work.
-func newConfig(from Config) (*config, error) {
-	c := &config{Config: from, heartbeat: from.Heartbeat}
+func newConfig(from Config) (config, error) {
+	c := config{Config: from, heartbeat: from.Heartbeat}
 	var problems []error
 	problem := func(format string, arguments ...any) { problems = append(problems, fmt.Errorf(format, arguments...)) }
 	tables := func(field string, interfaces []Interface) (list []*mapping) {
@@ -130,7 +130,7 @@ func newConfig(from Config) (*config, error) {
 		}
 	}
 	if err := errors.Join(append(problems, c.checkRegistries(), c.checkTLS(), checkActions("Discover", c.discover))...); err != nil {
-		return nil, fmt.Errorf("dubbo.Config: %w", err)
+		return c, fmt.Errorf("dubbo.Config: %w", err)
 	}
 	return c, nil
 }

@@ -115,7 +115,7 @@ func TestPagesOfOtherSitesCallWithinThePolicyOnly(t *testing.T) {
 
 func TestAPolicyForPagesOfOtherSitesIsChecked(t *testing.T) {
 	node := sabir.NewNode(dubbo.Bridge(dubbo.Config{CORS: &filter.CORS{Origins: []string{"app.example.com"}}}))
-	if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "dubbo.CORS") {
+	if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "dubbo.Config: CORS") {
 		t.Errorf("started: %v", err)
 	}
 }

@@ -370,7 +370,7 @@ func TestAnAddressThatOthersReachNeedsOpen(t *testing.T) {
 
 func TestOptionsThatCannotBeAreRefusedAtTheStart(t *testing.T) {
 	for text, c := range map[string]dubbo.Config{
-		"has no name":       {Serve: map[string][]dubbo.Interface{"dubbo://:0": {{Name: "", Service: "orders"}}}},
+		"has no Name":       {Serve: map[string][]dubbo.Interface{"dubbo://:0": {{Name: "", Service: "orders"}}}},
 		"at least one":      {Serve: map[string][]dubbo.Interface{"dubbo://:0": {}}},
 		"is there twice":    {Serve: map[string][]dubbo.Interface{"dubbo://:0": {mapping(), mapping()}}},
 		"want an address":   {Serve: map[string][]dubbo.Interface{"tcp://:0": {mapping()}}},

@@ -14,7 +14,7 @@ type shared struct {
 
 // share subscribes to the node's part of the calls and events of its services that the broker shares out, and to no more.
 func (b *bridge) share(services []infoService) {
-	if !b.balanced {
+	if !b.DisableBalancer {
 		return
 	}
 	want := make(map[string]shared)

@@ -15,12 +15,12 @@ func TestTheBrokerSharesOutCallsAndEvents(t *testing.T) {
 	t.Parallel()
 	a := newPlace(t)
 	a.options["disableBalancer"] = true
-	a.bridge = append(a.bridge, moleculer.DisableBalancer())
+	a.bridge.DisableBalancer = true
 	js := a.peer("5", "caller")
 	a.peer("5", "other")
 	got := make(chan string, 1000)
-	one := a.node("one", []sabir.Servable{whoami("one"), orders(), heard("mail", "user.**", got)}, moleculer.Expose("**"))
-	two := a.node("two", []sabir.Servable{whoami("two"), heard("mail", "user.*", got)}, moleculer.Expose("**"))
+	one := a.node("one", []sabir.Servable{whoami("one"), orders(), heard("mail", "user.**", got)}, moleculer.Config{Expose: []string{"**"}})
+	two := a.node("two", []sabir.Servable{whoami("two"), heard("mail", "user.*", got)}, moleculer.Config{Expose: []string{"**"}})
 	js.must(nil, "wait", "v3.orders", "mail")
 	for _, n := range []*sabir.Node{one, two} {
 		waitFor(t, "the nodes", func() bool { return len(n.Nodes()) == 4 })
@@ -75,7 +75,7 @@ func TestTheBrokerSharesOutCallsAndEvents(t *testing.T) {
 
 func TestOnlyABrokerThatCanShareOutCallsMayDoIt(t *testing.T) {
 	a := newPlaceAt(t, brokers.Redis)
-	n := sabir.NewNode(moleculer.Bridge(moleculer.At(a.broker.URL()), moleculer.DisableBalancer()))
+	n := sabir.NewNode(moleculer.Bridge(moleculer.Config{Address: a.broker.URL(), DisableBalancer: true}))
 	if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "use NATS") {
 		t.Errorf("the start ended with %v", err)
 	}

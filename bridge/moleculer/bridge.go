@@ -62,7 +62,7 @@ func newBridge(c config) *bridge {
 }
 
 // Name implements sabir.Extension and gateway.Gateway.
-func (b *bridge) Name() string { return strings.TrimSpace("moleculer " + b.config.namespace) }
+func (b *bridge) Name() string { return strings.TrimSpace("moleculer " + b.Namespace) }
 
 const (
 	// settle is the time for which Moleculer's own nodes wait for the answers to DISCOVER.
@@ -73,19 +73,19 @@ const (
 
 // Start joins the Moleculer nodes.
 func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
-	b.node, b.id, b.instance = n, b.nodeID, gateway.NewRequestID()
+	b.node, b.id, b.instance = n, b.NodeID, gateway.NewRequestID()
 	if b.id == "" {
 		b.id = n.ID()
 	}
 	b.prefix = "MOL."
-	if b.namespace != "" {
-		b.prefix = "MOL-" + b.namespace + "."
+	if b.Namespace != "" {
+		b.prefix = "MOL-" + b.Namespace + "."
 	}
 	if badTopic(b.id) || badTopic(b.prefix) {
-		b.problems = append(b.problems, fmt.Errorf("the id %q and the namespace %q are parts of topics: leave out spaces and the characters * > # + /", b.id, b.namespace))
+		b.problem = errors.Join(b.problem, fmt.Errorf("the id %q and the namespace %q are parts of topics: leave out spaces and the characters * > # + /", b.id, b.Namespace))
 	}
-	if err := errors.Join(b.problems...); err != nil {
-		return err
+	if b.problem != nil {
+		return b.problem
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	if err := b.connect(ctx); err != nil {
@@ -98,9 +98,9 @@ func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 		b.serving.Close()
 		return err
 	}
-	if _, ok := b.broker.(transport.Sharer); b.balanced && !ok {
+	if _, ok := b.broker.(transport.Sharer); b.DisableBalancer && !ok {
 		b.cancel()
-		err := errors.Join(fmt.Errorf("moleculer.DisableBalancer: %s cannot share out messages: use NATS", b.broker.Addr()), b.broker.Close())
+		err := errors.Join(fmt.Errorf("moleculer.Config: DisableBalancer: %s cannot share out messages: use NATS", b.broker.Addr()), b.broker.Close())
 		b.serving.Close()
 		return err
 	}
@@ -114,18 +114,18 @@ func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 }
 
 func (b *bridge) connect(ctx context.Context) error {
-	address := b.address
+	address := b.Address
 	if address == "" {
 		address = b.node.JoinAddress()
 	}
 	if address == "" {
-		return errors.New("the broker is not known: give moleculer.Bridge the option At, or give the bridge to sabir.Join")
+		return errors.New("the broker is not known: give moleculer.Config the Address, or give the bridge to sabir.Join")
 	}
 	at, err := transport.Parse(address)
 	if err != nil {
 		return err
 	}
-	if at.Scheme == "tcp" && b.address != "" {
+	if at.Scheme == "tcp" && b.Address != "" {
 		b.info.seq = int(time.Now().UnixMilli()) // gossip goes by it: a node that comes back must have a larger one
 		mesh, err := openTCP(ctx, b, address)
 		if err == nil {
@@ -140,7 +140,7 @@ func (b *bridge) connect(ctx context.Context) error {
 	}
 	// Who may use the broker is the matter of the Moleculer project, whose nodes prove nothing to each other: Keyed states that for the driver.
 	config, events := transport.Config{Keyed: true, Name: b.id}, transport.BusEvents{Lost: b.brokerLost, Restored: b.brokerRestored, Unheard: b.unheard}
-	if named, ok := bus.(namedBus); ok && !b.slashes {
+	if named, ok := bus.(namedBus); ok && b.TopicSeparator != "/" {
 		b.broker, err = named.ConnectNamed(ctx, at, config, events, b.queueOf)
 	} else {
 		b.broker, err = bus.Connect(ctx, at, config, events)
@@ -218,7 +218,7 @@ func (b *bridge) checkID(ctx context.Context) error {
 	}
 	select {
 	case <-answered:
-		return fmt.Errorf("a Moleculer node with the id %s is there already: give this one another by moleculer.NodeID", b.id)
+		return fmt.Errorf("a Moleculer node with the id %s is there already: give this one another NodeID", b.id)
 	case <-time.After(answerLimit):
 		return nil
 	case <-ctx.Done():
@@ -323,7 +323,7 @@ func (b *bridge) unheard(topic string) {
 // beat sends heartbeats, and looks after the other nodes. Heartbeats are in the versions of the nodes that are there: a node logs an error for each
 // packet of another version than its own.
 func (b *bridge) beat() {
-	beats, looks := time.NewTicker(b.heartbeat), time.NewTicker(lookInterval)
+	beats, looks := time.NewTicker(b.Heartbeat), time.NewTicker(lookInterval)
 	defer beats.Stop()
 	defer looks.Stop()
 	for {

@@ -63,7 +63,7 @@ func orders() *sabir.Service {
 // TestCallsBothWays runs one pair of nodes of each version, since these take seconds to find each other.
 func TestCallsBothWays(t *testing.T) {
 	versions(t, func(t *testing.T, a *place, js *peer) {
-		n := a.node("go", []sabir.Servable{orders()}, moleculer.Expose("orders.*"))
+		n := a.node("go", []sabir.Servable{orders()}, moleculer.Config{Expose: []string{"orders.*"}})
 		js.must(nil, "wait", "v3.orders")
 		if err := n.WaitFor(t.Context(), "v2.js"); err != nil {
 			t.Fatal(err)
@@ -200,8 +200,8 @@ func callsOfMoleculersActions(t *testing.T, n *sabir.Node, js *peer) {
 		t.Errorf("the error at the deadline is %v", err)
 	}
 	back, meta := moleculer.CollectMeta(t.Context())
-	if _, err := sabir.Call[any](back, n, "js.mark", sabir.Empty{}); err != nil || fmt.Sprint(meta.Map()) != "map[marked:map[by:"+js.id+"]]" {
-		t.Errorf("meta came back as %v, %v", meta.Map(), err)
+	if _, err := sabir.Call[any](back, n, "js.mark", sabir.Empty{}); err != nil || fmt.Sprint(meta()) != "map[marked:map[by:"+js.id+"]]" {
+		t.Errorf("meta came back as %v, %v", meta(), err)
 	}
 	if health, err := sabir.Call[map[string]any](t.Context(), n, "$node.health", sabir.Empty{}, sabir.ToNode(js.id)); err != nil || health["cpu"] == nil {
 		t.Errorf("health: %v, %v", health, err)

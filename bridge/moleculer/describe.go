@@ -24,12 +24,11 @@ const (
 // Describe joins the project for a few seconds, as a node that offers nothing, and returns the services of its nodes as a JSON list: each once, as
 // Moleculer's INFO packets have them, with name, version, fullName, actions and events, and the params of the actions as fastest-validator's
 // schemas. It fails if no node answers.
-func Describe(ctx context.Context, options ...Option) (json.RawMessage, error) {
-	c := configOf(options)
-	if c.nodeID == "" {
-		c.nodeID = "sabir-" + gateway.NewRequestID()[:8] // which is nobody's
+func Describe(ctx context.Context, c Config) (json.RawMessage, error) {
+	if c.NodeID == "" {
+		c.NodeID = "sabir-" + gateway.NewRequestID()[:8] // which is nobody's
 	}
-	b := newBridge(c)
+	b := newBridge(configOf(c))
 	node := sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)), sabir.WithExtension(b))
 	if err := node.Start(ctx); err != nil {
 		return nil, err

@@ -29,7 +29,9 @@ var shelf = map[string]any{
 // shelfNode is a node with a gateway, beside a Moleculer node with the shelf.
 func shelfNode(t *testing.T) (node *sabir.Node, url string) {
 	a := newTCPPlace(t)
-	node = sabir.NewNode(sabir.NodeID("go"), sabir.Logger(slog.New(slog.DiscardHandler)), moleculer.Bridge(append(a.bridge, moleculer.At(a.at), moleculer.Namespace(a.namespace))...),
+	c := a.bridge
+	c.Address, c.Namespace = a.at, a.namespace
+	node = sabir.NewNode(sabir.NodeID("go"), sabir.Logger(slog.New(slog.DiscardHandler)), moleculer.Bridge(c),
 		sabir.HTTP(":0", web.Forward("shelf.*"), openapi.At("/docs"), dashboard.At("/dashboard")))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)

@@ -82,7 +82,7 @@ func (a *announcer) close() {
 
 // send announces this node, at first and again and again.
 func (a *announcer) send() {
-	text := []byte(a.mesh.bridge.config.namespace + "|" + a.mesh.bridge.id + "|" + strconv.Itoa(a.mesh.port))
+	text := []byte(a.mesh.bridge.Namespace + "|" + a.mesh.bridge.id + "|" + strconv.Itoa(a.mesh.port))
 	for n := 0; ; n++ {
 		for _, s := range a.senders {
 			if _, err := s.WriteToUDP(text, a.group); err != nil && a.mesh.ctx.Err() == nil {
@@ -117,7 +117,7 @@ func (a *announcer) receive() {
 			}
 			continue
 		}
-		if id, port, ok := readAnnouncement(string(buffer[:n]), a.mesh.bridge.config.namespace); ok && a.takes(from.IP) {
+		if id, port, ok := readAnnouncement(string(buffer[:n]), a.mesh.bridge.Namespace); ok && a.takes(from.IP) {
 			a.mesh.learn(id, false, hostPort(from.IP.String(), port))
 		}
 	}

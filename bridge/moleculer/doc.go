@@ -2,8 +2,8 @@
 // it events, and it calls theirs, over the broker that they use. Nobody on the other side changes a line. One option does it, beside the
 // cluster of Sabir's own nodes at the same broker, or of a node alone:
 //
-//	sabir.NewNode(sabir.Serve(orders), sabir.Join("nats://10.0.0.9:4222", moleculer.Bridge(moleculer.Namespace("shop"), moleculer.Expose("orders.*"))))
-//	sabir.NewNode(sabir.Serve(orders), moleculer.Bridge(moleculer.At("nats://10.0.0.9:4222"), moleculer.Expose("orders.*")))
+//	sabir.NewNode(sabir.Serve(orders), sabir.Join("nats://10.0.0.9:4222", moleculer.Bridge(moleculer.Config{Namespace: "shop", Expose: []string{"orders.*"}})))
+//	sabir.NewNode(sabir.Serve(orders), moleculer.Bridge(moleculer.Config{Address: "nats://10.0.0.9:4222", Expose: []string{"orders.*"}}))
 //
 // The program imports the transport of the broker, such as _ "github.com/sabir-go/sabir/transport/nats".
 //

@@ -40,7 +40,7 @@ func TestAHandlerKnowsWhatANodeOfMoleculerSent(t *testing.T) {
 		got := make(chan sabir.CallInfo, 10)
 		mail := sabir.NewService("mail")
 		sabir.On(mail, "user.*", func(ctx context.Context, _ any) error { got <- sabir.InfoFromContext(ctx); return nil })
-		a.node("go", []sabir.Servable{mail, orders()}, moleculer.Expose("mail.*", "orders.*"))
+		a.node("go", []sabir.Servable{mail, orders()}, moleculer.Config{Expose: []string{"mail.*", "orders.*"}})
 		js.must(nil, "wait", "mail", "v3.orders")
 		emitted := func(args ...any) sabir.CallInfo {
 			js.must(nil, args[0].(string), args[1:]...)
@@ -64,7 +64,7 @@ func TestAHandlerKnowsWhatANodeOfMoleculerSent(t *testing.T) {
 // TestEmittersChooseGroupsOfMoleculer holds that handlers there get an event by their groups, and learn of the kind, the group and the node.
 func TestEmittersChooseGroupsOfMoleculer(t *testing.T) {
 	versions(t, func(t *testing.T, a *place, js *peer) {
-		n := a.node("go", nil)
+		n := a.node("go", nil, moleculer.Config{})
 		if err := n.WaitFor(t.Context(), "listener"); err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestEmittersChooseGroupsOfMoleculer(t *testing.T) {
 // A service whose name begins with $ has no part in calls, and its handlers have one in events.
 func TestTheListenerOfMoleculersREPLGetsEvents(t *testing.T) {
 	versions(t, func(t *testing.T, a *place, js *peer) {
-		n := a.node("go", nil)
+		n := a.node("go", nil, moleculer.Config{})
 		if err := n.WaitFor(t.Context(), "listener"); err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestEventsBothWays(t *testing.T) {
 	versions(t, func(t *testing.T, a *place, js *peer) {
 		got := make(chan string, 100)
 		n := a.node("go", []sabir.Servable{heard("mail", "user.*", got), heard("audit", "user.**", got), heard("hidden", "user.*", got), orders()},
-			moleculer.Expose("mail.*", "audit.*", "orders.*"))
+			moleculer.Config{Expose: []string{"mail.*", "audit.*", "orders.*"}})
 		js.must(nil, "wait", "mail", "audit", "v3.orders")
 		if err := n.WaitFor(t.Context(), "listener"); err != nil {
 			t.Fatal(err)

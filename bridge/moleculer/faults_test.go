@@ -26,7 +26,7 @@ func TestANodeThatStandsStillGetsNoCallsWhileOthersOfferTheAction(t *testing.T) 
 	a := newPlace(t)
 	still := a.peer("5", "still")
 	a.peer("5", "other")
-	n := a.node("go", nil)
+	n := a.node("go", nil, moleculer.Config{})
 	who := func(ctx context.Context, options ...sabir.CallOption) (string, error) {
 		return sabir.Call[string](ctx, n, "js.whoami", sabir.Empty{}, options...)
 	}
@@ -68,7 +68,7 @@ func TestANodeThatStandsStillGetsNoCallsWhileOthersOfferTheAction(t *testing.T) 
 func TestLargePacketsOutliveAStopOfTheNode(t *testing.T) {
 	t.Parallel()
 	a := newTCPPlace(t)
-	n := a.node("go", []sabir.Servable{orders()}, moleculer.Expose("**"))
+	n := a.node("go", []sabir.Servable{orders()}, moleculer.Config{Expose: []string{"**"}})
 	js := a.peer("5", "js")
 	if err := n.WaitFor(t.Context(), "v2.js"); err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestStreamsOfANodeThatWasKilledEnd(t *testing.T) {
 		ended <- io.EOF
 		return nil
 	})
-	n := a.node("go", []sabir.Servable{s}, moleculer.Expose("**"))
+	n := a.node("go", []sabir.Servable{s}, moleculer.Config{Expose: []string{"**"}})
 	js.must(nil, "wait", "sink")
 	if err := n.WaitFor(t.Context(), "v2.js"); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestAFloodOfPacketsTakesNoMoreThanItsBounds(t *testing.T) {
 	brokers.Slow(t)
 	a := newPlace(t)
 	js := a.peer("5", "js")
-	n := a.node("go", []sabir.Servable{orders(), streams()}, moleculer.Expose("**"))
+	n := a.node("go", []sabir.Servable{orders(), streams()}, moleculer.Config{Expose: []string{"**"}})
 	js.must(nil, "wait", "v3.orders")
 	conn, err := natsgo.Connect(a.broker.URL())
 	if err != nil {
@@ -192,8 +192,8 @@ func TestTwoProjectsAtOneBrokerDoNotSeeEachOther(t *testing.T) {
 	b := *a
 	b.namespace += "-2"
 	one, two := a.peer("5", "js"), b.peer("5", "js")
-	first := a.node("go", []sabir.Servable{whoami("first")}, moleculer.Expose("**"))
-	b.node("go", []sabir.Servable{whoami("second")}, moleculer.Expose("**"))
+	first := a.node("go", []sabir.Servable{whoami("first")}, moleculer.Config{Expose: []string{"**"}})
+	b.node("go", []sabir.Servable{whoami("second")}, moleculer.Config{Expose: []string{"**"}})
 	for want, js := range map[string]*peer{`"first"`: one, `"second"`: two} {
 		waitFor(t, "its own node", func() bool {
 			out, err := js.call("v2.js.whoami", nil, map[string]any{"nodeID": "go"})

@@ -29,7 +29,7 @@ type gossipPacket struct {
 
 // gossip asks one node after another what it knows, and dials those that are known but not linked.
 func (m *tcp) gossip() {
-	for _, text := range m.bridge.config.peers {
+	for _, text := range m.bridge.Peers {
 		id, address, _ := peerAddress(text) // which was checked
 		m.learn(id, true, address)
 	}

@@ -185,7 +185,7 @@ func (b *bridge) exposesName(full string) bool {
 	if v, rest, ok := strings.Cut(full, "."); ok && len(v) > 1 && v[0] == 'v' && strings.Trim(v[1:], "0123456789") == "" {
 		short = rest
 	}
-	return slices.ContainsFunc(b.config.expose, func(p string) bool { return names.Match(p, full) || names.Match(p, short) })
+	return slices.ContainsFunc(b.Expose, func(p string) bool { return names.Match(p, full) || names.Match(p, short) })
 }
 
 // sendInfo sends INFO, with what this node is and offers, to one node; to all nodes, in all versions, where to is "".

@@ -60,7 +60,7 @@ func TestManyServicesAreKnownOnBothSides(t *testing.T) {
 		}
 		many = append(many, s)
 	}
-	n := a.node("go", many, moleculer.Expose("**"))
+	n := a.node("go", many, moleculer.Config{Expose: []string{"**"}})
 	js.must(nil, "addMany", "node", services)
 	js.must(nil, "wait", "go0", "go299")
 	if err := n.WaitFor(t.Context(), "node0", "node299"); err != nil {
@@ -80,7 +80,7 @@ func TestWhatIsOfferedMayBeTooLargeForTheBroker(t *testing.T) {
 	sabir.Handle(s, "hello", func(context.Context, any) (string, error) { return "", nil }, sabir.Doc(strings.Repeat("word ", 1<<18)))
 	log := make(logLines, 100)
 	n := sabir.NewNode(sabir.NodeID("go"), sabir.Logger(slog.New(slog.NewTextHandler(log, nil))), sabir.Serve(s),
-		moleculer.Bridge(moleculer.At(a.broker.URL()), moleculer.Namespace(a.namespace), moleculer.Expose("**")))
+		moleculer.Bridge(moleculer.Config{Address: a.broker.URL(), Namespace: a.namespace, Expose: []string{"**"}}))
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestNodesWithoutHeartbeatsStay(t *testing.T) {
 	a := newPlace(t)
 	a.options["heartbeatInterval"] = 0
 	a.peer("5", "js")
-	n := a.node("go", nil, moleculer.Heartbeat(time.Second, time.Second))
+	n := a.node("go", nil, moleculer.Config{Heartbeat: time.Second, Timeout: time.Second})
 	if err := n.WaitFor(t.Context(), "v2.js"); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestAMoleculerNodeThatTakesTheIDOfThisOneEnds(t *testing.T) {
 	t.Parallel()
 	a := newPlace(t)
 	js := a.peer("5", "js")
-	a.node("go", []sabir.Servable{orders()}, moleculer.Expose("orders.*"))
+	a.node("go", []sabir.Servable{orders()}, moleculer.Config{Expose: []string{"orders.*"}})
 	js.must(nil, "wait", "v3.orders")
 	late := a.peer("5", "go")
 	waitFor(t, "the end of the second", func() bool { return late.do(nil, "nodes") != nil })

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -102,9 +103,9 @@ type place struct {
 	t         *testing.T
 	broker    *brokers.Server
 	namespace string
-	options   map[string]any     // of the Moleculer nodes
-	bridge    []moleculer.Option // that the options ask for
-	at        string             // of a Go node without a broker
+	options   map[string]any   // of the Moleculer nodes
+	bridge    moleculer.Config // that the options ask for
+	at        string           // of a Go node without a broker
 }
 
 func newPlace(t *testing.T) *place {
@@ -259,14 +260,20 @@ func (p *peer) event() string {
 }
 
 // node starts a Sabir node with a bridge.
-func (a *place) node(id string, services []sabir.Servable, options ...moleculer.Option) *sabir.Node {
+func (a *place) node(id string, services []sabir.Servable, c moleculer.Config) *sabir.Node {
 	a.t.Helper()
 	at := a.at
 	if at == "" {
 		at = a.broker.URL()
 	}
-	options = append([]moleculer.Option{moleculer.At(at), moleculer.Namespace(a.namespace)}, append(a.bridge, options...)...)
-	n := sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(services...), moleculer.Bridge(options...))
+	c.Address, c.Namespace = at, a.namespace
+	to, from := reflect.ValueOf(&c).Elem(), reflect.ValueOf(a.bridge)
+	for i := range to.NumField() {
+		if to.Field(i).IsZero() {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+	n := sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(services...), moleculer.Bridge(c))
 	if err := n.Start(a.t.Context()); err != nil {
 		a.t.Fatal(err)
 	}

@@ -106,14 +106,14 @@ func isDocument(text string) bool {
 	return json.Decode([]byte(text), &any) == nil
 }
 
-// Meta collects meta that comes with answers. Its methods may be called by several goroutines.
-type Meta struct {
+// collectedMeta is meta that comes with answers.
+type collectedMeta struct {
 	mu      sync.Mutex
 	members map[string]raw
 }
 
-// Map returns the members that have come, with values as JSON has them.
-func (m *Meta) Map() map[string]any {
+// all returns the members that have come, with values as JSON has them.
+func (m *collectedMeta) all() map[string]any {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := make(map[string]any, len(m.members))
@@ -126,7 +126,7 @@ func (m *Meta) Map() map[string]any {
 	return all
 }
 
-func (m *Meta) set(name string, value raw) {
+func (m *collectedMeta) set(name string, value raw) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.members == nil {
@@ -138,7 +138,7 @@ func (m *Meta) set(name string, value raw) {
 }
 
 // append appends the members, as an object.
-func (m *Meta) append(dst []byte) []byte {
+func (m *collectedMeta) append(dst []byte) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.members) == 0 {
@@ -155,7 +155,7 @@ func (m *Meta) append(dst []byte) []byte {
 }
 
 // headers takes what a handler sets by sabir.SetHeader and SetTrailer, as members of meta.
-type headers struct{ meta *Meta }
+type headers struct{ meta *collectedMeta }
 
 func (h headers) SetStatus(int) {}
 
@@ -168,10 +168,11 @@ func (h headers) SetTrailer(name, value string) error { return h.SetHeader(name,
 
 type metaKey struct{}
 
-// CollectMeta returns a context whose calls to Moleculer nodes add to Meta what the handlers there add to meta, or change in it.
-func CollectMeta(ctx context.Context) (context.Context, *Meta) {
-	m := &Meta{}
-	return context.WithValue(ctx, metaKey{}, m), m
+// CollectMeta returns a context whose calls to Moleculer nodes collect what the handlers there add to meta, or change in it. The function, which several
+// goroutines may call, returns the members that have come, with values as JSON has them.
+func CollectMeta(ctx context.Context) (collecting context.Context, meta func() map[string]any) {
+	m := new(collectedMeta)
+	return context.WithValue(ctx, metaKey{}, m), m.all
 }
 
 // SetMeta sets a member of meta in the answer to a Moleculer node, which merges it into the meta of its caller. The value is anything that
@@ -182,7 +183,7 @@ func SetMeta(ctx context.Context, key string, value any) error {
 	if err != nil {
 		return sabir.Errorf(sabir.CodeInternal, sabir.ErrBadOutput.Name, "the member %s of meta cannot be written: %w", key, err)
 	}
-	if m, ok := ctx.Value(metaKey{}).(*Meta); ok {
+	if m, ok := ctx.Value(metaKey{}).(*collectedMeta); ok {
 		m.set(key, text)
 	}
 	return nil
@@ -190,7 +191,7 @@ func SetMeta(ctx context.Context, key string, value any) error {
 
 // mergeBack hands on what came back in meta with an answer, and was not sent: to a Moleculer node that waits further up, or see [CollectMeta].
 func mergeBack(ctx context.Context, sent map[string]string, meta raw) {
-	to, ok := ctx.Value(metaKey{}).(*Meta)
+	to, ok := ctx.Value(metaKey{}).(*collectedMeta)
 	if !ok {
 		return
 	}

@@ -56,7 +56,7 @@ func TestAServiceMovesToGoAndBackWhileItIsCalled(t *testing.T) {
 
 	stock := sabir.NewService("stock")
 	sabir.Handle(stock, "hello", func(context.Context, any) (string, error) { return "hello from Go", nil })
-	n := a.node("go", []sabir.Servable{stock}, moleculer.Expose("stock.*"))
+	n := a.node("go", []sabir.Servable{stock}, moleculer.Config{Expose: []string{"stock.*"}})
 	waitFor(t, "an answer of Go", func() bool { return fromGo.Load() > 0 })
 	old.must(nil, "stop")
 	only(&fromGo, &fromNode)

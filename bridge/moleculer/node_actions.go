@@ -15,7 +15,7 @@ var nodeActions = map[string]func(b *bridge) any{
 	"$node.actions":  (*bridge).listActions,
 	"$node.events":   (*bridge).listEvents,
 	"$node.health":   (*bridge).health,
-	"$node.options":  func(b *bridge) any { return object{"nodeID": b.id, "namespace": b.namespace} },
+	"$node.options":  func(b *bridge) any { return object{"nodeID": b.id, "namespace": b.Namespace} },
 	"$node.metrics":  func(*bridge) any { return []any{} },
 }
 

@@ -43,8 +43,8 @@ func TestAServiceOfBothSidesSharesItsCalls(t *testing.T) {
 	t.Parallel()
 	a := newPlace(t)
 	js, other := a.peer("5", "js"), a.peer("4", "old")
-	n := a.node("go", []sabir.Servable{whoami("go")}, moleculer.Expose("**"))
-	reader := a.node("reader", nil)
+	n := a.node("go", []sabir.Servable{whoami("go")}, moleculer.Config{Expose: []string{"**"}})
+	reader := a.node("reader", nil, moleculer.Config{})
 	for _, each := range []*sabir.Node{n, reader} {
 		waitFor(t, "the nodes", func() bool { return len(each.Nodes()) == 4 && n.Action("js.whoami") != nil })
 	}
@@ -96,7 +96,7 @@ func TestServicesComeAndGoOnBothSides(t *testing.T) {
 	t.Parallel()
 	a := newPlace(t)
 	js := a.peer("5", "js")
-	n := a.node("go", nil, moleculer.Expose("**"))
+	n := a.node("go", nil, moleculer.Config{Expose: []string{"**"}})
 	js.must(nil, "add", "late")
 	if err := n.WaitFor(t.Context(), "late"); err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestNothingIsExposedThatIsNotNamed(t *testing.T) {
 	t.Parallel()
 	a := newPlace(t)
 	js := a.peer("5", "js")
-	a.node("go", []sabir.Servable{orders()})
+	a.node("go", []sabir.Servable{orders()}, moleculer.Config{})
 	if _, err := js.call("v3.orders.echo", 1, map[string]any{"nodeID": "go"}); err == nil || !strings.Contains(err.Error(), "SERVICE_NOT_FOUND") {
 		t.Errorf("the error is %v", err)
 	}
@@ -153,7 +153,7 @@ func TestANodeWhoseIDIsTakenDoesNotStartAndHarmsNobody(t *testing.T) {
 	t.Parallel()
 	a := newPlace(t)
 	js := a.peer("5", "taken")
-	n := sabir.NewNode(sabir.NodeID("taken"), sabir.Logger(slog.New(slog.DiscardHandler)), moleculer.Bridge(moleculer.At(a.broker.URL()), moleculer.Namespace(a.namespace)))
+	n := sabir.NewNode(sabir.NodeID("taken"), sabir.Logger(slog.New(slog.DiscardHandler)), moleculer.Bridge(moleculer.Config{Address: a.broker.URL(), Namespace: a.namespace}))
 	if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "a Moleculer node with the id taken is there already") {
 		t.Errorf("the error is %v", err)
 	}
@@ -170,7 +170,7 @@ func TestTheBridgeIsAnOptionOfJoinAtTheSameBroker(t *testing.T) {
 	var nodes []*sabir.Node
 	for _, id := range []string{"one", "two"} {
 		n := sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(whoami(id)),
-			sabir.Join(a.broker.URL(), moleculer.Bridge(moleculer.Namespace(a.namespace), moleculer.Expose("**"))))
+			sabir.Join(a.broker.URL(), moleculer.Bridge(moleculer.Config{Namespace: a.namespace, Expose: []string{"**"}})))
 		if err := n.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func TestForgedAndMalformedPacketsHarmNobody(t *testing.T) {
 	t.Parallel()
 	a := newPlace(t)
 	js := a.peer("5", "js")
-	n := a.node("go", []sabir.Servable{orders()}, moleculer.Expose("orders.*"))
+	n := a.node("go", []sabir.Servable{orders()}, moleculer.Config{Expose: []string{"orders.*"}})
 	js.must(nil, "wait", "v3.orders")
 	conn, err := natsgo.Connect(a.broker.URL())
 	if err != nil {
@@ -261,7 +261,7 @@ func TestHeartbeatsAreInTheVersionsOfTheNodesThatAreThere(t *testing.T) {
 	if err := conn.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	a.node("go", []sabir.Servable{orders()}, moleculer.Heartbeat(10*time.Millisecond, time.Minute))
+	a.node("go", []sabir.Servable{orders()}, moleculer.Config{Heartbeat: 10 * time.Millisecond, Timeout: time.Minute})
 	appear := func(version string) {
 		t.Helper()
 		if err := conn.Publish(topic+"INFO", []byte(`{"ver":"`+version+`","sender":"js`+version+`","services":[],"instanceID":"i","seq":1}`)); err != nil {
@@ -294,7 +294,7 @@ func TestAfterTheBrokerWasRestartedBothSidesCallAgain(t *testing.T) {
 	broker := brokers.ForTest(t, brokers.NATS)
 	a := &place{t: t, broker: broker, namespace: "restart", options: map[string]any{"transporter": broker.URL()}}
 	js := a.peer("5", "js")
-	n := a.node("go", []sabir.Servable{orders()}, moleculer.Expose("orders.*"))
+	n := a.node("go", []sabir.Servable{orders()}, moleculer.Config{Expose: []string{"orders.*"}})
 	js.must(nil, "wait", "v3.orders")
 	failed := make(chan error, 1)
 	go func() {
@@ -329,7 +329,7 @@ func TestAfterTheBrokerWasRestartedBothSidesCallAgain(t *testing.T) {
 // TestANodeSaysItsAddresses holds that Moleculer's own list of nodes, which its REPL shows, and that of the bridge have addresses of the node. Its list had "?".
 func TestANodeSaysItsAddresses(t *testing.T) {
 	versions(t, func(t *testing.T, a *place, js *peer) {
-		a.node("go", []sabir.Servable{orders()}, moleculer.Expose("orders.*"))
+		a.node("go", []sabir.Servable{orders()}, moleculer.Config{Expose: []string{"orders.*"}})
 		js.must(nil, "wait", "v3.orders")
 		for _, on := range []string{js.id, "go"} {
 			var nodes []struct {

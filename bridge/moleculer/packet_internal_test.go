@@ -77,7 +77,7 @@ func TestAPieceOfAStreamOfBytesIsReadInEachForm(t *testing.T) {
 
 // A node drops packets of another version than its own.
 func TestNodesThatMeetOverTCPAreSpokenToInTheirVersion(t *testing.T) {
-	b := newBridge(configOf(nil))
+	b := newBridge(configOf(Config{}))
 	for want, clients := range map[string][]infoClient{
 		"5": {{Type: "nodejs", Version: "0.15.2"}, {Type: "sabir", Version: "0.1.0"}},
 		"4": {{Type: "nodejs", Version: "0.14.36"}, {Type: "java", Version: "1.2.6"}, {Type: "python"}},

@@ -139,11 +139,11 @@ func (b *bridge) look() {
 	now := time.Now()
 	for _, p := range b.peers.list() {
 		silence, asked := now.Sub(time.Unix(0, p.seen.Load())), p.asked.Load()
-		if silence > b.timeout && asked != 0 { // a node whose heartbeats are rare, or off, answers when it is asked
+		if silence > b.Timeout && asked != 0 { // a node whose heartbeats are rare, or off, answers when it is asked
 			b.drop(p.id, "was silent")
 			continue
 		}
-		if b.calls.of(p.id) && now.Sub(p.since) > lookInterval || silence > min(askAfter, b.timeout/2) {
+		if b.calls.of(p.id) && now.Sub(p.since) > lookInterval || silence > min(askAfter, b.Timeout/2) {
 			p.asked.CompareAndSwap(0, now.UnixNano())
 			b.ask(p, now)
 		}

@@ -85,7 +85,7 @@ func TestEachServiceInINFOHasSettingsAndMetadata(t *testing.T) {
 	a := newPlace(t)
 	h := a.byHand("other")
 	infos := h.subscribe("INFO")
-	a.node("go", []sabir.Servable{orders(), heard("mail", "user.*", make(chan string, 1))}, moleculer.Expose("**"))
+	a.node("go", []sabir.Servable{orders(), heard("mail", "user.*", make(chan string, 1))}, moleculer.Config{Expose: []string{"**"}})
 	for _, s := range h.announced(infos, "v3.orders") {
 		for _, member := range []string{"settings", "metadata", "actions", "events"} {
 			if !bytes.HasPrefix(s[member], []byte("{")) {
@@ -102,7 +102,7 @@ func TestAnEventWithAnEmptyListOfGroupsIsForAll(t *testing.T) {
 	h := a.byHand("other")
 	infos := h.subscribe("INFO")
 	got := make(chan string, 1)
-	a.node("go", []sabir.Servable{heard("mail", "user.*", got)}, moleculer.Expose("**"))
+	a.node("go", []sabir.Servable{heard("mail", "user.*", got)}, moleculer.Config{Expose: []string{"**"}})
 	h.announced(infos, "mail")
 	h.send("EVENT.go", `"id":"1","event":"user.created","data":"Ada","broadcast":true,"groups":[]`)
 	if text := next(t, got); text != "mail user.created Ada " {
@@ -115,7 +115,7 @@ func TestABufferIsReadHoweverItsJSONIsWritten(t *testing.T) {
 	a := newPlace(t)
 	h := a.byHand("other")
 	infos, answers := h.subscribe("INFO"), h.subscribe("RES.other")
-	a.node("go", []sabir.Servable{orders()}, moleculer.Expose("**"))
+	a.node("go", []sabir.Servable{orders()}, moleculer.Config{Expose: []string{"**"}})
 	h.announced(infos, "v3.orders")
 	for language, params := range map[string]string{
 		"JavaScript": `{"data":{"type":"Buffer","data":[1,2,255]}}`,
@@ -140,7 +140,7 @@ func TestANodeThatDoesNotListenToPingsIsNeitherGoneNorSilent(t *testing.T) {
 	a := newPlace(t)
 	h := a.byHand("deaf")
 	requests, beats := h.subscribe("REQ.deaf"), h.subscribe("HEARTBEAT")
-	n := a.node("go", nil)
+	n := a.node("go", nil, moleculer.Config{})
 	h.send("INFO", `"instanceID":"i","seq":1,"services":[{"name":"deaf","actions":{"deaf.who":{"name":"deaf.who"}}}]`)
 	if err := n.WaitFor(t.Context(), "deaf"); err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestMembersOfAnotherKindThanMoleculersOwnAreTaken(t *testing.T) {
 	h := a.byHand("other")
 	infos, answers := h.subscribe("INFO"), h.subscribe("RES.other")
 	got := make(chan string, 1)
-	a.node("go", []sabir.Servable{orders(), heard("mail", "user.*", got)}, moleculer.Expose("**"))
+	a.node("go", []sabir.Servable{orders(), heard("mail", "user.*", got)}, moleculer.Config{Expose: []string{"**"}})
 	h.announced(infos, "v3.orders")
 	for members, want := range map[string]string{
 		`"id":7`: `7 {"limited":false,"requestID":""}`,
@@ -212,7 +212,7 @@ func TestATextThatWasCutWithinACharacterIsRead(t *testing.T) {
 	a := newPlace(t)
 	h := a.byHand("other")
 	infos, answers := h.subscribe("INFO"), h.subscribe("RES.other")
-	a.node("go", []sabir.Servable{orders()}, moleculer.Expose("**"))
+	a.node("go", []sabir.Servable{orders()}, moleculer.Config{Expose: []string{"**"}})
 	h.announced(infos, "v3.orders")
 	for _, members := range []string{`"params":"cut \ud83d"`, `"params":"cut \ud83d","headers":{"a":1}`} {
 		h.send("REQ.go", `"id":"1","action":"v3.orders.echo",`+members)
@@ -232,7 +232,7 @@ func TestWhateverAMoleculerHandlerThrowsEndsTheCall(t *testing.T) {
 	a := newPlace(t)
 	h := a.byHand("other")
 	requests := h.subscribe("REQ.other")
-	n := a.node("go", nil)
+	n := a.node("go", nil, moleculer.Config{})
 	h.send("INFO", `"instanceID":"i","seq":1,"services":[{"name":"other","description":["of","lines"],"actions":{"other.fail":{"name":"other.fail"}}}]`)
 	if err := n.WaitFor(t.Context(), "other"); err != nil {
 		t.Fatal(err)
@@ -265,7 +265,7 @@ func TestAPacketThatCannotBeReadEndsItsCall(t *testing.T) {
 	a := newPlace(t)
 	h := a.byHand("other")
 	infos, requests, answers := h.subscribe("INFO"), h.subscribe("REQ.other"), h.subscribe("RES.other")
-	n := a.node("go", []sabir.Servable{orders(), streams()}, moleculer.Expose("**"))
+	n := a.node("go", []sabir.Servable{orders(), streams()}, moleculer.Config{Expose: []string{"**"}})
 	h.announced(infos, "v3.orders")
 	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
 	refused := func() {
@@ -308,7 +308,7 @@ func TestMetaForTheGatewayPassesTheNode(t *testing.T) {
 	a := newPlace(t)
 	h := a.byHand("other")
 	infos, requests, answers := h.subscribe("INFO"), h.subscribe("REQ.other"), h.subscribe("RES.other")
-	n := a.node("go", []sabir.Servable{orders()}, moleculer.Expose("**"))
+	n := a.node("go", []sabir.Servable{orders()}, moleculer.Config{Expose: []string{"**"}})
 	h.announced(infos, "v3.orders")
 	h.send("INFO", `"instanceID":"i","seq":1,"services":[{"name":"other","actions":{"other.create":{"name":"other.create"}}}]`)
 	if err := n.WaitFor(t.Context(), "other"); err != nil {

@@ -47,7 +47,7 @@ func BenchmarkServeProcessor(b *testing.B) {
 		broker := brokers.ForTestShared(b, brokers.NATS).URL()
 		service := sabir.NewService("echo")
 		sabir.Handle(service, "reply", echoNumber)
-		startBenchmarked(b, sabir.Serve(service), moleculer.Bridge(moleculer.At(broker), moleculer.Namespace("bench"), moleculer.Expose("echo.*")))
+		startBenchmarked(b, sabir.Serve(service), moleculer.Bridge(moleculer.Config{Address: broker, Namespace: "bench", Expose: []string{"echo.*"}}))
 		calledBy(b, startLoad(b, broker))
 	})
 	answer := []byte(`{"ver":"5","sender":"server","id":"2b9a5c5e-7b0d-4a51-9d4a-6f7f3a3b1c2d","headers":{},"success":true,"data":{"a":1234},"meta":{}}`)
@@ -87,7 +87,7 @@ func BenchmarkServeProcessor(b *testing.B) {
 // BenchmarkCallProcessor is the processor time of a node that calls a Moleculer node over NATS, in cpu-ns/op.
 func BenchmarkCallProcessor(b *testing.B) {
 	broker := brokers.ForTestShared(b, brokers.NATS).URL()
-	node := startBenchmarked(b, moleculer.Bridge(moleculer.At(broker), moleculer.Namespace("bench")))
+	node := startBenchmarked(b, moleculer.Bridge(moleculer.Config{Address: broker, Namespace: "bench"}))
 	startLoad(b, broker)
 	if err := node.WaitFor(b.Context(), "load"); err != nil {
 		b.Fatal(err)

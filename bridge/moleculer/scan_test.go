@@ -128,7 +128,7 @@ func TestARequestWithParamsThatAreNoJSONIsAnswered(t *testing.T) {
 		t.Error("the handler ran")
 		return in.A, nil
 	})
-	own := newBridge(configOf([]Option{At("deaf://x"), Expose("echo.*")}))
+	own := newBridge(configOf(Config{Address: "deaf://x", Expose: []string{"echo.*"}}))
 	node := sabir.NewNode(sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.WithExtension(own), sabir.WithGateway(func(*sabir.Node) (gateway.Gateway, error) { return asGateway{own}, nil }))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func newSerializer(c codec.Codec) (*serializer, error) {
 		return &serializer{values: format, null: raw("null")}, nil
 	}
 	if c.Name() != "msgpack" && c.Name() != "cbor" {
-		return nil, fmt.Errorf("moleculer.Serializer(%s): Moleculer's nodes are known to use json, msgpack and cbor", c.Name())
+		return nil, fmt.Errorf("%s: Moleculer's nodes are known to use json, msgpack and cbor", c.Name())
 	}
 	null, err := c.Append(nil, nil)
 	return &serializer{values: codec.Contained(documents{c}), binary: true, null: null}, err

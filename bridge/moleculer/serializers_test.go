@@ -55,10 +55,10 @@ func TestSerializersKeepBytesAndTimes(t *testing.T) {
 			a := newPlace(t)
 			a.options["serializer"] = c.serializer
 			if c.codec != nil {
-				a.bridge = append(a.bridge, moleculer.Serializer(c.codec))
+				a.bridge.Serializer = c.codec
 			}
 			js := a.peer("5", "js")
-			n := a.node("go", []sabir.Servable{kindsService(), streams(), heard("mail", "user.*", make(chan string, 1)), orders()}, moleculer.Expose("**"))
+			n := a.node("go", []sabir.Servable{kindsService(), streams(), heard("mail", "user.*", make(chan string, 1)), orders()}, moleculer.Config{Expose: []string{"**"}})
 			js.must(nil, "wait", "kinds", "v3.orders")
 			if err := n.WaitFor(t.Context(), "v2.js"); err != nil {
 				t.Fatal(err)
@@ -137,7 +137,7 @@ func portOf(address string) int {
 }
 
 func TestAnUnknownSerializerIsRefused(t *testing.T) {
-	n := sabir.NewNode(moleculer.Bridge(moleculer.At("nats://127.0.0.1:1"), moleculer.Serializer(unknownCodec{})))
+	n := sabir.NewNode(moleculer.Bridge(moleculer.Config{Address: "nats://127.0.0.1:1", Serializer: unknownCodec{}}))
 	if err := n.Start(t.Context()); err == nil {
 		t.Error("the node started")
 	}
@@ -167,11 +167,11 @@ func TestTransportersBesideNATS(t *testing.T) {
 			a := newPlaceAt(t, c.kind)
 			a.options["transporter"] = c.of(a.broker.URL())
 			if strings.Contains(c.name, "slashes") {
-				a.bridge = append(a.bridge, moleculer.TopicSeparator("/"))
+				a.bridge.TopicSeparator = "/"
 			}
 			js := a.peer("5", "js")
 			got := make(chan string, 10)
-			n := a.node("go", []sabir.Servable{orders(), streams(), heard("mail", "user.*", got)}, moleculer.Expose("**"))
+			n := a.node("go", []sabir.Servable{orders(), streams(), heard("mail", "user.*", got)}, moleculer.Config{Expose: []string{"**"}})
 			js.must(nil, "wait", "v3.orders", "mail")
 			if err := n.WaitFor(t.Context(), "v2.js", "listener"); err != nil {
 				t.Fatal(err)

@@ -35,7 +35,7 @@ type served struct {
 // callValues is the context of a call from a Moleculer node, over that of the node.
 type callValues struct {
 	context.Context
-	meta    Meta
+	meta    collectedMeta
 	headers raw
 }
 
@@ -97,7 +97,7 @@ const maxText = 4 << 10
 
 // fail ends an answer with an error, and sends it. One that is larger than the broker takes goes without its data and meta: its caller would wait
 // for an answer that does not come.
-func (b *bridge) fail(w *writing, r *request, err error, a *Meta) {
+func (b *bridge) fail(w *writing, r *request, err error, a *collectedMeta) {
 	before, wire := len(w.out), errorTo(err, r.Action, b.id)
 	w.out = appendFailure(w.out, wire, a)
 	packet, err := w.packet()
@@ -119,7 +119,7 @@ func tooLarge(what string, size, limit int) *sabir.Error {
 }
 
 // answer answers a request with the data that a function appends, or with its error.
-func (b *bridge) answer(r *request, a *Meta, data func(dst []byte) ([]byte, error)) {
+func (b *bridge) answer(r *request, a *collectedMeta, data func(dst []byte) ([]byte, error)) {
 	held := buffers.Get().(*[]byte)
 	w := writing{as: b.wire, out: b.appendAnswer((*held)[:0], r, "")}
 	before := len(w.out)
@@ -234,7 +234,7 @@ func (b *bridge) appendAnswer(dst []byte, r *request, header string) []byte {
 }
 
 // appendFailure appends the rest of a response that is an error, but for the last brace.
-func appendFailure(dst []byte, w *wireError, a *Meta) []byte {
+func appendFailure(dst []byte, w *wireError, a *collectedMeta) []byte {
 	dst = w.append(append(dst, `,"success":false,"data":null,"error":`...))
 	dst = append(dst, `,"meta":`...)
 	if a == nil {

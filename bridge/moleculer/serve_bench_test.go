@@ -58,7 +58,7 @@ func BenchmarkServe(b *testing.B) {
 	defer published.Store(nil)
 	s := sabir.NewService("echo")
 	sabir.Handle(s, "reply", func(_ context.Context, in number) (number, error) { return in, nil })
-	own := newBridge(configOf([]Option{At("deaf://x"), Expose("echo.*")}))
+	own := newBridge(configOf(Config{Address: "deaf://x", Expose: []string{"echo.*"}}))
 	node := sabir.NewNode(sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.WithExtension(own), sabir.WithGateway(func(*sabir.Node) (gateway.Gateway, error) { return asGateway{own}, nil }))
 	if err := node.Start(b.Context()); err != nil {
 		b.Fatal(err)

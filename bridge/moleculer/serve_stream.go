@@ -248,7 +248,7 @@ func (s *answers) only(stream *sabir.Stream[[]byte, []byte]) {
 type answers struct {
 	bridge  *bridge
 	request *request
-	meta    *Meta
+	meta    *collectedMeta
 	bytes   bool
 
 	mu    sync.Mutex

@@ -111,7 +111,7 @@ func TestStreamsBothWays(t *testing.T) {
 				}
 			}
 		})
-		n := a.node("go", []sabir.Servable{service, orders()}, moleculer.Expose("**"))
+		n := a.node("go", []sabir.Servable{service, orders()}, moleculer.Config{Expose: []string{"**"}})
 		js.must(nil, "wait", "streams")
 		if err := n.WaitFor(t.Context(), "v2.js"); err != nil {
 			t.Fatal(err)
@@ -282,7 +282,7 @@ func errorsEndStreams(t *testing.T, n *sabir.Node, js *peer, ended chan error) {
 // Packets that brokers may deliver in another order are put back into it, and a flood of what nobody takes ends its stream only.
 func TestPacketsOfAStreamComeInTheirOrder(t *testing.T) {
 	a := newPlace(t)
-	a.node("go", []sabir.Servable{streams()}, moleculer.Expose("**"))
+	a.node("go", []sabir.Servable{streams()}, moleculer.Config{Expose: []string{"**"}})
 	conn, err := natsgo.Connect(a.broker.URL())
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -54,39 +53,6 @@ const (
 	dialsAtOnce = 16
 )
 
-// Peers are nodes that meet over TCP, at their addresses: "tcp://10.0.0.5:4100/node-1", as in Moleculer's option urls. All others are learnt from them. It is for
-// moleculer.At("tcp://…").
-func Peers(addresses ...string) Option {
-	return func(c *config) {
-		for _, text := range addresses {
-			if _, _, err := peerAddress(text); err != nil {
-				c.problems = append(c.problems, fmt.Errorf("moleculer.Peers: %w", err))
-			}
-		}
-		c.peers = append(c.peers, addresses...)
-	}
-}
-
-// Discovery is the address at which nodes that meet over TCP look for each other by UDP: a multicast group and a port, Moleculer's options udpMulticast and
-// udpPort. Default: "239.0.0.0:4445", as theirs; "" is none, so that [Peers] are needed. Where [At] is of this machine only, so is the search.
-func Discovery(address string) Option {
-	return func(c *config) {
-		c.discovery = netip.AddrPort{}
-		if address == "" {
-			return
-		}
-		at, err := netip.ParseAddrPort(address)
-		if err != nil || !at.Addr().Is4() || !at.Addr().IsMulticast() {
-			c.problems = append(c.problems, fmt.Errorf("moleculer.Discovery(%q): want a group of IPv4 and a port, such as 239.0.0.0:4445", address))
-		}
-		c.discovery = at
-	}
-}
-
-// Open states that whoever reaches the address tcp:// of [At] may call what is exposed, and tell of other nodes: Moleculer's nodes prove nothing. Restrict
-// who reaches it by the network.
-func Open() Option { return func(c *config) { c.opened = true } }
-
 // peerAddress reads an address of Peers.
 func peerAddress(text string) (id, address string, err error) {
 	at, err := url.Parse(text)
@@ -103,15 +69,15 @@ func peerAddress(text string) (id, address string, err error) {
 func openTCP(ctx context.Context, b *bridge, address string) (*tcp, error) {
 	at, err := url.Parse(address)
 	if err != nil || at.Path != "" {
-		return nil, fmt.Errorf("moleculer.At(%q): want tcp://host:port, where this node listens", address)
+		return nil, fmt.Errorf("moleculer.Config: Address %q: want tcp://host:port, where this node listens", address)
 	}
 	// Keyed leaves the check to this function, whose error names what can be done.
 	bound, err := transport.ListenAddr(ctx, at, transport.Config{Keyed: true})
 	if err != nil {
 		return nil, err
 	}
-	if !bound.Addr().IsLoopback() && !b.opened {
-		return nil, fmt.Errorf("refusing to listen on %s (%s), where other machines could call without proof: add moleculer.Open() where the network restricts "+
+	if !bound.Addr().IsLoopback() && !b.Open {
+		return nil, fmt.Errorf("refusing to listen on %s (%s), where other machines could call without proof: set Open where the network restricts "+
 			"who reaches it, or leave out the host (\"tcp://:%d\") to be reached from this machine only", at, bound, bound.Port())
 	}
 	var config net.ListenConfig
@@ -131,7 +97,7 @@ func openTCP(ctx context.Context, b *bridge, address string) (*tcp, error) {
 	if b.discovery.IsValid() {
 		if m.announce, err = newAnnouncer(m, b.discovery, bound.Addr().IsLoopback()); err != nil {
 			m.cancel()
-			return nil, errors.Join(fmt.Errorf("nodes cannot be looked for at %s (moleculer.Discovery): %w", b.discovery, err), listener.Close())
+			return nil, errors.Join(fmt.Errorf("nodes cannot be looked for at %s (Discovery of moleculer.Config): %w", b.discovery, err), listener.Close())
 		}
 	}
 	return m, nil

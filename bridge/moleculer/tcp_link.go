@@ -229,7 +229,7 @@ func (l *link) answered(id string) {
 // await waits until the node has read what was written, which it shows by its answer to the question behind that. One that answers none is sent the rest
 // when the time has passed in which it must answer.
 func (l *link) await() {
-	limit := time.NewTimer(l.mesh.bridge.timeout)
+	limit := time.NewTimer(l.mesh.bridge.Timeout)
 	defer limit.Stop()
 	select {
 	case <-l.read:
@@ -247,7 +247,7 @@ func (l *link) goOn() {
 }
 
 func (l *link) put(data []byte) error {
-	if err := l.conn.SetWriteDeadline(time.Now().Add(l.mesh.bridge.timeout)); err != nil {
+	if err := l.conn.SetWriteDeadline(time.Now().Add(l.mesh.bridge.Timeout)); err != nil {
 		return err
 	}
 	_, err := l.conn.Write(data)

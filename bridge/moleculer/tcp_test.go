@@ -25,7 +25,7 @@ func newTCPPlace(t *testing.T) *place {
 	brokers.Long(t)
 	port := freePort(t)
 	return &place{t: t, namespace: strings.NewReplacer("/", "-", "_", "-", " ", "-", ",", "").Replace(t.Name()), at: fmt.Sprintf("tcp://127.0.0.1:%d", port),
-		bridge:  []moleculer.Option{moleculer.Discovery("")},
+		bridge:  moleculer.Config{Discovery: "none"},
 		options: map[string]any{"transporter": map[string]any{"type": "TCP", "options": map[string]any{"udpDiscovery": false, "urls": fmt.Sprintf("tcp://127.0.0.1:%d/go", port)}}}}
 }
 
@@ -46,10 +46,10 @@ func TestNodesMeetOverTCPWithoutABroker(t *testing.T) {
 			a := newTCPPlace(t)
 			if version == "4" {
 				a.options["serializer"] = "MsgPack"
-				a.bridge = append(a.bridge, moleculer.Serializer(msgpack.Codec))
+				a.bridge.Serializer = msgpack.Codec
 			}
 			got := make(chan string, 10)
-			n := a.node("go", []sabir.Servable{orders(), streams(), heard("mail", "user.*", got)}, moleculer.Expose("**"))
+			n := a.node("go", []sabir.Servable{orders(), streams(), heard("mail", "user.*", got)}, moleculer.Config{Expose: []string{"**"}})
 			js := a.peer(version, "js")
 			js.must(nil, "wait", "v3.orders", "mail")
 			if err := n.WaitFor(t.Context(), "v2.js", "listener"); err != nil {
@@ -115,7 +115,7 @@ func TestNodesMeetOverTCPWithoutABroker(t *testing.T) {
 func TestLargePacketsOverTCPAreSentOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	a := newTCPPlace(t)
-	n := a.node("go", []sabir.Servable{orders()}, moleculer.Expose("**"))
+	n := a.node("go", []sabir.Servable{orders()}, moleculer.Config{Expose: []string{"**"}})
 	js := a.peer("5", "js")
 	js.must(nil, "wait", "v3.orders")
 	if err := n.WaitFor(t.Context(), "v2.js"); err != nil {
@@ -157,7 +157,7 @@ func echoAtOnce(t *testing.T, n *sabir.Node, times int, text string) {
 func TestGossipTellsNodesOfEachOther(t *testing.T) {
 	t.Parallel()
 	a := newTCPPlace(t)
-	n := a.node("go", []sabir.Servable{orders()}, moleculer.Expose("**"))
+	n := a.node("go", []sabir.Servable{orders()}, moleculer.Config{Expose: []string{"**"}})
 	one, two := a.peer("5", "one"), a.peer("5", "two")
 	waitFor(t, "the nodes", func() bool { return len(n.Nodes()) == 3 })
 	for _, js := range []*peer{one, two} {
@@ -174,7 +174,7 @@ func TestGossipTellsNodesOfEachOther(t *testing.T) {
 	second := *a
 	second.at = "tcp://:0"
 	for range 2 {
-		reader := second.node("reader", []sabir.Servable{whoami("reader")}, moleculer.Peers(a.at+"/go"), moleculer.Expose("**"))
+		reader := second.node("reader", []sabir.Servable{whoami("reader")}, moleculer.Config{Peers: []string{a.at + "/go"}, Expose: []string{"**"}})
 		waitFor(t, "the nodes", func() bool { return len(reader.Nodes()) == 4 })
 		waitFor(t, "a call", func() bool {
 			out, err := one.call("v2.js.whoami", nil, map[string]any{"nodeID": "reader"})
@@ -228,7 +228,7 @@ func TestANodeIsDialledWhileItStarts(t *testing.T) {
 			return
 		}
 	}()
-	n := sabir.NewNode(sabir.NodeID("go"), sabir.Logger(slog.New(slog.DiscardHandler)), moleculer.Bridge(moleculer.At("tcp://"+at), moleculer.Discovery("")))
+	n := sabir.NewNode(sabir.NodeID("go"), sabir.Logger(slog.New(slog.DiscardHandler)), moleculer.Bridge(moleculer.Config{Address: "tcp://" + at, Discovery: "none"}))
 	if err := errors.Join(n.Start(t.Context()), <-greeted, n.Stop(t.Context())); err != nil {
 		t.Fatal(err)
 	}
@@ -239,10 +239,10 @@ func TestNodesFindEachOtherByUDP(t *testing.T) {
 	a := newTCPPlace(t)
 	port := freePort(t)
 	a.at = "tcp://:0"
-	a.bridge = []moleculer.Option{moleculer.Discovery(fmt.Sprintf("239.0.0.0:%d", port))}
+	a.bridge = moleculer.Config{Discovery: fmt.Sprintf("239.0.0.0:%d", port)}
 	a.options["transporter"] = map[string]any{"type": "TCP", "options": map[string]any{"udpPort": port, "udpBindAddress": "127.0.0.1"}}
 	js := a.peer("5", "js")
-	n := a.node("go", []sabir.Servable{orders()}, moleculer.Expose("**"))
+	n := a.node("go", []sabir.Servable{orders()}, moleculer.Config{Expose: []string{"**"}})
 	js.must(nil, "wait", "v3.orders")
 	if err := n.WaitFor(t.Context(), "v2.js"); err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestNodesFindEachOtherByUDP(t *testing.T) {
 func TestBytesThatAreNoPacketsEndTheirConnectionOnly(t *testing.T) {
 	t.Parallel()
 	a := newTCPPlace(t)
-	n := a.node("go", []sabir.Servable{orders()}, moleculer.Expose("**"))
+	n := a.node("go", []sabir.Servable{orders()}, moleculer.Config{Expose: []string{"**"}})
 	js := a.peer("5", "js")
 	js.must(nil, "wait", "v3.orders")
 	frame := func(kind byte, length uint32, packet string) []byte {
@@ -295,14 +295,14 @@ func TestBytesThatAreNoPacketsEndTheirConnectionOnly(t *testing.T) {
 }
 
 func TestBeyondThisMachineTCPWantsOpen(t *testing.T) {
-	for want, options := range map[string][]moleculer.Option{
-		"add moleculer.Open()":      {moleculer.At("tcp://0.0.0.0:0")},
-		"want tcp://host:port":      {moleculer.At("tcp://127.0.0.1:0/x")},
-		"want tcp://host:port/id":   {moleculer.At("tcp://:0"), moleculer.Peers("tcp://10.0.0.1:4100")},
-		"want a group of IPv4":      {moleculer.At("tcp://:0"), moleculer.Discovery("10.0.0.1:4445")},
-		"cannot share out messages": {moleculer.At("tcp://:0"), moleculer.Discovery(""), moleculer.DisableBalancer()},
+	for want, c := range map[string]moleculer.Config{
+		"set Open":                  {Address: "tcp://0.0.0.0:0"},
+		"want tcp://host:port":      {Address: "tcp://127.0.0.1:0/x"},
+		"want tcp://host:port/id":   {Address: "tcp://:0", Peers: []string{"tcp://10.0.0.1:4100"}},
+		"want a group of IPv4":      {Address: "tcp://:0", Discovery: "10.0.0.1:4445"},
+		"cannot share out messages": {Address: "tcp://:0", Discovery: "none", DisableBalancer: true},
 	} {
-		n := sabir.NewNode(moleculer.Bridge(options...))
+		n := sabir.NewNode(moleculer.Bridge(c))
 		if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q: %v", want, err)
 		}

@@ -19,33 +19,6 @@ type layer interface {
 	open(packet []byte) ([]byte, error)
 }
 
-// Compression is for projects whose nodes have Moleculer's middleware Compression with the method: "deflate", which is its default, "deflateRaw" or
-// "gzip". Packets from 1 KiB on are compressed. Give Compression and [Encryption] in the order in which Moleculer's nodes list these middlewares.
-func Compression(method string) Option {
-	return func(c *config) {
-		switch method {
-		case "deflate", "deflateRaw", "gzip":
-			c.layers = append(c.layers, compression(method))
-		default:
-			c.problems = append(c.problems, fmt.Errorf("moleculer.Compression(%q): the methods are deflate, deflateRaw and gzip", method))
-		}
-	}
-}
-
-// Encryption is for projects whose nodes have Moleculer's middleware Encryption with these arguments: the password is the key itself, as many bytes as the
-// algorithm wants, such as 32 for "aes-256-cbc". The algorithms are AES of 128, 192 and 256 bits as CBC and CTR. They hide packets, but do
-// not prove who sent them, and with one iv for all packets equal beginnings look equal: keep the broker closed to others anyway.
-func Encryption(password, algorithm, iv string) Option {
-	return func(c *config) {
-		one, err := newEncryption([]byte(password), algorithm, []byte(iv))
-		if err != nil {
-			c.problems = append(c.problems, fmt.Errorf("moleculer.Encryption: %w", err))
-			return
-		}
-		c.layers = append(c.layers, one)
-	}
-}
-
 // compression is a method. Before each packet is a byte: 1 if it is compressed, 0 if it is not.
 type compression string
 

@@ -9,6 +9,7 @@ import (
 	"github.com/sabir-go/sabir/bridge/moleculer"
 	"github.com/sabir-go/sabir/codec/cbor"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/secret"
 )
 
 const (
@@ -23,14 +24,14 @@ func TestPacketsAreCompressedAndEncryptedAsMoleculersMiddlewaresDo(t *testing.T)
 		name        string
 		version     string
 		middlewares []any
-		options     []moleculer.Option
+		options     moleculer.Config
 	}{
-		{"deflate", "5", []any{[]any{"Compression", map[string]string{"method": "deflate"}}}, []moleculer.Option{moleculer.Compression("deflate")}},
-		{"encrypted, protocol 4", "4", []any{encryption}, []moleculer.Option{moleculer.Encryption(transmitKey, "aes-256-cbc", transmitIV)}},
+		{"deflate", "5", []any{[]any{"Compression", map[string]string{"method": "deflate"}}}, moleculer.Config{Compression: "deflate"}},
+		{"encrypted, protocol 4", "4", []any{encryption}, moleculer.Config{Encryption: &moleculer.Encryption{Password: secret.New(transmitKey), IV: transmitIV}}},
 		{"gzip, encrypted and in CBOR", "5", []any{encryption, []any{"Compression", map[string]string{"method": "gzip"}}},
-			[]moleculer.Option{moleculer.Encryption(transmitKey, "aes-256-cbc", transmitIV), moleculer.Compression("gzip"), moleculer.Serializer(cbor.Codec)}},
+			moleculer.Config{Encryption: &moleculer.Encryption{Password: secret.New(transmitKey), IV: transmitIV, First: true}, Compression: "gzip", Serializer: cbor.Codec}},
 		{"deflateRaw and CTR, the other way around", "5", []any{[]any{"Compression", map[string]string{"method": "deflateRaw"}}, []any{"Encryption", transmitKey[:16], "aes-128-ctr", transmitIV}},
-			[]moleculer.Option{moleculer.Compression("deflateRaw"), moleculer.Encryption(transmitKey[:16], "aes-128-ctr", transmitIV)}},
+			moleculer.Config{Compression: "deflateRaw", Encryption: &moleculer.Encryption{Password: secret.New(transmitKey[:16]), Algorithm: "aes-128-ctr", IV: transmitIV}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -42,7 +43,7 @@ func TestPacketsAreCompressedAndEncryptedAsMoleculersMiddlewaresDo(t *testing.T)
 			a.bridge = c.options
 			js := a.peer(c.version, "js")
 			got := make(chan string, 1)
-			n := a.node("go", []sabir.Servable{orders(), streams(), heard("mail", "user.*", got)}, moleculer.Expose("**"))
+			n := a.node("go", []sabir.Servable{orders(), streams(), heard("mail", "user.*", got)}, moleculer.Config{Expose: []string{"**"}})
 			js.must(nil, "wait", "v3.orders", "mail", "streams")
 			if err := n.WaitFor(t.Context(), "v2.js"); err != nil {
 				t.Fatal(err)
@@ -75,14 +76,14 @@ func TestPacketsAreCompressedAndEncryptedAsMoleculersMiddlewaresDo(t *testing.T)
 }
 
 func TestCompressionAndEncryptionSayWhatTheyWant(t *testing.T) {
-	for want, option := range map[string]moleculer.Option{
-		"the methods are deflate":   moleculer.Compression("brotli"),
-		"the algorithm is":          moleculer.Encryption(transmitKey, "aes-256-gcm", transmitIV),
-		"aes-256-cbc wants 32":      moleculer.Encryption("short", "aes-256-cbc", transmitIV),
-		"the iv has 0 bytes":        moleculer.Encryption(transmitKey, "aes-256-cbc", ""),
-		"the iv has 3 bytes: aes-1": moleculer.Encryption(transmitKey[:16], "aes-128-ctr", "abc"),
+	for want, c := range map[string]moleculer.Config{
+		"the methods are deflate":   {Compression: "brotli"},
+		"the algorithm is":          {Encryption: &moleculer.Encryption{Password: secret.New(transmitKey), Algorithm: "aes-256-gcm", IV: transmitIV}},
+		"aes-256-cbc wants 32":      {Encryption: &moleculer.Encryption{Password: secret.New("short"), Algorithm: "aes-256-cbc", IV: transmitIV}},
+		"the iv has 0 bytes":        {Encryption: &moleculer.Encryption{Password: secret.New(transmitKey), Algorithm: "aes-256-cbc", IV: ""}},
+		"the iv has 3 bytes: aes-1": {Encryption: &moleculer.Encryption{Password: secret.New(transmitKey[:16]), Algorithm: "aes-128-ctr", IV: "abc"}},
 	} {
-		n := sabir.NewNode(moleculer.Bridge(moleculer.At("nats://127.0.0.1:1"), option))
+		n := sabir.NewNode(moleculer.Bridge(c))
 		if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), transmitKey[:16]) {
 			t.Errorf("want %q: %v", want, err)
 		}

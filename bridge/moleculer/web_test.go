@@ -122,7 +122,7 @@ func form(t *testing.T, content string) (body io.Reader, kind string) {
 // types of answers from meta.
 func TestAMoleculerGatewayServesRoutesAndUploads(t *testing.T) {
 	a := newTCPPlace(t)
-	a.node("go", []sabir.Servable{store()}, moleculer.Expose("store.*"))
+	a.node("go", []sabir.Servable{store()}, moleculer.Config{Expose: []string{"store.*"}})
 	js := a.peer("5", "js")
 	js.must(nil, "wait", "v2.store")
 	var base string
@@ -164,7 +164,7 @@ func TestAMoleculerGatewayServesRoutesAndUploads(t *testing.T) {
 // The meta is that which moleculer-web 0.10 sends with a file of a form.
 func TestFormsOfOlderGatewaysAreParams(t *testing.T) {
 	a := newTCPPlace(t)
-	a.node("go", []sabir.Servable{store()}, moleculer.Expose("store.*"))
+	a.node("go", []sabir.Servable{store()}, moleculer.Config{Expose: []string{"store.*"}})
 	js := a.peer("4", "js")
 	js.must(nil, "wait", "v2.store")
 	var got struct{ Values []map[string]any }
@@ -177,7 +177,7 @@ func TestFormsOfOlderGatewaysAreParams(t *testing.T) {
 
 func TestMoleculersValidatorReadsTheParamsOfActions(t *testing.T) {
 	a := newTCPPlace(t)
-	a.node("go", []sabir.Servable{store()}, moleculer.Expose("store.*"))
+	a.node("go", []sabir.Servable{store()}, moleculer.Config{Expose: []string{"store.*"}})
 	js := a.peer("5", "js")
 	js.must(nil, "wait", "v2.store")
 	for params, want := range map[*article]string{

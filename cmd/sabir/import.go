@@ -65,19 +65,19 @@ The address is that of the broker. A project without a broker (tcp://) is joined
   sabir import moleculer tcp://:0 --peer tcp://127.0.0.1:4100/node-1`,
 		Args: takes(1, 1, "the address of the broker"),
 		RunE: func(command *cobra.Command, args []string) error {
-			options := []moleculer.Option{moleculer.At(args[0]), moleculer.Namespace(namespace), moleculer.Peers(peers...)}
+			from := moleculer.Config{Address: args[0], Namespace: namespace, Peers: peers}
 			switch strings.ToLower(serializer) {
 			case "json":
 			case "msgpack", "notepack":
-				options = append(options, moleculer.Serializer(msgpack.Codec))
+				from.Serializer = msgpack.Codec
 			case "cbor":
-				options = append(options, moleculer.Serializer(cbor.Codec))
+				from.Serializer = cbor.Codec
 			default:
 				return usagef("the serializer is %q: want json, msgpack, notepack or cbor", serializer)
 			}
 			ctx, cancel := context.WithTimeout(command.Context(), c.timeout)
 			defer cancel()
-			described, err := moleculer.Describe(ctx, options...)
+			described, err := moleculer.Describe(ctx, from)
 			if err != nil {
 				return failf("%w", err)
 			}

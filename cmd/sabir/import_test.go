@@ -58,7 +58,7 @@ func TestAServiceOfMoleculerIsImportedAsAGoPackage(t *testing.T) {
 	if got.code != exitOK || got.out != string(want) {
 		t.Errorf("exit code %d, %s; want %s, not\n%s", got.code, got.errOut, golden, got.out)
 	}
-	n := sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)), moleculer.Bridge(moleculer.At("tcp://:0"), moleculer.Peers(address), moleculer.Namespace(namespace)))
+	n := sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)), moleculer.Bridge(moleculer.Config{Address: "tcp://:0", Peers: []string{address}, Namespace: namespace}))
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

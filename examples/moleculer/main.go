@@ -33,7 +33,7 @@ func main() {
 	namespace := flag.String("namespace", "shop", "the namespace of the Moleculer project")
 	flag.Parse()
 	node := sabir.NewNode(sabir.NodeID("go"), sabir.Serve(orders()),
-		moleculer.Bridge(moleculer.At("tcp://:0"), moleculer.Namespace(*namespace), moleculer.Expose("orders.*")))
+		moleculer.Bridge(moleculer.Config{Address: "tcp://:0", Namespace: *namespace, Expose: []string{"orders.*"}}))
 	if err := node.Run(context.Background()); err != nil {
 		log.Fatal(err)
 	}

@@ -187,7 +187,7 @@ var codePaths = map[string]codePath{
 	"bridge/moleculer.wireError.UnmarshalJSON":       {fixed: "packets: Sabir's own types"},
 	"bridge/moleculer.Describe":                      {fixed: "packets: Sabir's own types"},
 	"bridge/moleculer.Headers":                       {fixed: "what JSON holds, without methods"},
-	"bridge/moleculer.Meta.Map":                      {fixed: "what JSON holds, without methods"},
+	"bridge/moleculer.collectedMeta.all":             {fixed: "what JSON holds, without methods"},
 	"bridge/moleculer.SetMeta":                       {fixed: "codec/json contains panics, and its error is the handler's"},
 	"internal/fastestvalidator.Params":               {fixed: "rules: Sabir's own types"},
 	"bridge/moleculer.answers.only":                  {fixed: "bytes"},

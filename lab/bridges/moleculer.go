@@ -26,13 +26,14 @@ func moleculerSide(o child.Order) (*sabir.Node, func(int) func() error, error) {
 	if err := json.Unmarshal(o.Extra, &s); err != nil {
 		return nil, nil, fmt.Errorf("the order's extra: %w", err)
 	}
-	options := []moleculer.Option{moleculer.At(o.Address), moleculer.Namespace(s.Cluster)}
+	c := moleculer.Config{Address: o.Address, Namespace: s.Cluster}
 	if o.Role == "server" {
 		service := sabir.NewService("echo")
 		sabir.Handle(service, "reply", func(_ context.Context, in number) (number, error) { return in, nil })
-		return sabir.NewNode(sabir.NodeID("server"), quiet, sabir.Serve(service), moleculer.Bridge(append(options, moleculer.Expose("echo.*"))...)), nil, nil
+		c.Expose = []string{"echo.*"}
+		return sabir.NewNode(sabir.NodeID("server"), quiet, sabir.Serve(service), moleculer.Bridge(c)), nil, nil
 	}
-	node := sabir.NewNode(sabir.NodeID("client"), quiet, moleculer.Bridge(options...))
+	node := sabir.NewNode(sabir.NodeID("client"), quiet, moleculer.Bridge(c))
 	reply := sabir.Bind[number, number](node, "echo.reply")
 	return node, func(caller int) func() error {
 		sequence := 0
