@@ -71,7 +71,7 @@ func TestDoorsOfTheGuide(t *testing.T) {
 		t.Errorf("got %v, %v", files, err)
 	}
 	// doc: mcp
-	tools := sabir.NewNode(sabir.Serve(orders), sabir.HTTP(":3000", mcp.At("/mcp", mcp.Tools("orders.*"))))
+	tools := sabir.NewNode(sabir.Serve(orders), sabir.HTTP(":3000", mcp.At("/mcp", mcp.Config{Tools: []string{"orders.*"}})))
 	// end
 	// doc: trpc
 	store := sabir.NewNode(sabir.Serve(orders), sabir.HTTP(":3000", trpc.At("/trpc")))
@@ -100,7 +100,7 @@ func TestDoorsOfTheGuide(t *testing.T) {
 	// doc: mcp-oauth
 	guarded := sabir.HTTP("0.0.0.0:3000",
 		web.Auth(auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Audiences: []string{"https://api.example.com/mcp"}})),
-		mcp.At("/mcp", mcp.Tools("orders.*"), mcp.OAuth("https://api.example.com/mcp", "https://login.example.com")))
+		mcp.At("/mcp", mcp.Config{Tools: []string{"orders.*"}, OAuthResource: "https://api.example.com/mcp", OAuthServers: []string{"https://login.example.com"}}))
 	// end
 	if getInvoice == nil || node == nil || tools == nil || store == nil || sender == nil || receiver == nil || guarded == nil {
 		t.Error("a node is missing")

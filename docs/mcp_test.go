@@ -65,7 +65,7 @@ func TestTheKeyOfAnAgentOpensOneActionAndNothingElse(t *testing.T) {
 	agent := sabir.NewNode(sabir.Join("mem://shop"), sabir.HTTP(address,
 		web.Auth(auth.Key(auth.KeyConfig{Bearer: true, Keys: map[string]auth.Principal{agentKey: {Subject: "agent"}}})),
 		web.Forward("orders.get"), // what the address answers to at all
-		mcp.At("/mcp", mcp.Tools("orders.get"), mcp.ReadOnly())))
+		mcp.At("/mcp", mcp.Config{Tools: []string{"orders.get"}, ReadOnly: true})))
 	// end
 	for _, node := range []*sabir.Node{shop, agent} {
 		if err := node.Start(t.Context()); err != nil {
@@ -106,7 +106,7 @@ func serveAgent(ctx context.Context, orders *sabir.Service, in io.ReadCloser, ou
 		return err
 	}
 	defer node.Stop(context.Background())
-	return mcp.ServeStdio(ctx, node, in, out, mcp.Tools("orders.get"), mcp.ReadOnly()) // in and out: os.Stdin, os.Stdout
+	return mcp.ServeStdio(ctx, node, in, out, mcp.Config{Tools: []string{"orders.get"}, ReadOnly: true}) // in and out: os.Stdin, os.Stdout
 }
 
 // end

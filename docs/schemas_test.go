@@ -50,7 +50,7 @@ func ordersService(find func(context.Context, OrderID) (OrderInfo, error)) *sabi
 
 func TestThePageOfSchemasIsWhatTheDoorsSay(t *testing.T) {
 	find := func(_ context.Context, in OrderID) (OrderInfo, error) { return OrderInfo{ID: in.ID}, nil }
-	node := sabirtest.Start(t, sabir.Serve(ordersService(find)), sabir.HTTP("127.0.0.1:0", openapi.At("/docs"), rpc.Serve(), mcp.At("/mcp", mcp.Tools("orders.*"))))
+	node := sabirtest.Start(t, sabir.Serve(ordersService(find)), sabir.HTTP("127.0.0.1:0", openapi.At("/docs"), rpc.Serve(), mcp.At("/mcp", mcp.Config{Tools: []string{"orders.*"}})))
 	base := "http://" + node.HTTPAddr()
 	ask := func(method, path, body string, header ...string) []byte {
 		t.Helper()

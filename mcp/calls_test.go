@@ -39,7 +39,7 @@ func vault() *sabir.Service {
 }
 
 func TestWhoMayCallAnActionMayCallItsTool(t *testing.T) {
-	_, base := start(t, []*sabir.Service{vault()}, keys(), mcp.At("/mcp", mcp.Tools("**")))
+	_, base := start(t, []*sabir.Service{vault()}, keys(), mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
 	for _, revision := range revisions {
 		ada := connect(t, base+"/mcp", revision, nil, "X-Api-Key", adaKey, "X-Meta-Tenant", "acme", "X-Request-Id", "r-17")
 		if result, texts := callTool(t, ada, "vault_open", nil); result.IsError || texts[0] != `{"caller":"ada","metadata":"acme","request":"r-17"}` {
@@ -56,7 +56,7 @@ func TestWhoMayCallAnActionMayCallItsTool(t *testing.T) {
 }
 
 func TestACallIsFoundUnderTheRequestIDOfTheAnswer(t *testing.T) {
-	_, base := start(t, []*sabir.Service{vault()}, keys(), mcp.At("/mcp", mcp.Tools("**")))
+	_, base := start(t, []*sabir.Service{vault()}, keys(), mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
 	body, header := alone("tools/call", `"name":"vault_open","arguments":{}`)
 	a := send(t, "POST", base+"/mcp", body, append(header, "X-Api-Key", adaKey)...)
 	content := a.message(t)["result"].(map[string]any)["structuredContent"].(map[string]any)
@@ -67,7 +67,7 @@ func TestACallIsFoundUnderTheRequestIDOfTheAnswer(t *testing.T) {
 
 // A session belongs to the caller that began it, and each of its requests has the caller that sent it.
 func TestASessionIsOfNoUseToAnotherCaller(t *testing.T) {
-	_, base := start(t, []*sabir.Service{vault()}, keys(), mcp.At("/mcp", mcp.Tools("**")))
+	_, base := start(t, []*sabir.Service{vault()}, keys(), mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
 	url := base + "/mcp"
 	session := initialize(t, url, "X-Api-Key", adaKey)
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"vault_open","arguments":{}}}`
@@ -99,7 +99,7 @@ func TestFiltersAndMiddlewaresOfTheServerHoldForTools(t *testing.T) {
 			return next(ctx, r)
 		}
 	}}
-	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Tools("orders.*")),
+	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Tools: []string{"orders.*"}}),
 		web.Group("/v1", web.Services("orders"), web.Filters(look), web.Use(count)))
 	callTool(t, connect(t, base+"/mcp", withoutSessions, nil), "orders_get", map[string]any{"id": "o-1"})
 	if seen.Load() != 1 || wrapped.Load() != 1 {
@@ -108,7 +108,7 @@ func TestFiltersAndMiddlewaresOfTheServerHoldForTools(t *testing.T) {
 }
 
 func TestRateLimitsHoldForTools(t *testing.T) {
-	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Tools("orders.*")),
+	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Tools: []string{"orders.*"}}),
 		web.Group("/v1", web.Services("orders"), web.Filters(filter.RateLimit{Rate: 0.001, Burst: 2})))
 	session := connect(t, base+"/mcp", withoutSessions, nil)
 	for i := range 3 {
@@ -135,7 +135,7 @@ func TestACancelledCallEndsItsHandler(t *testing.T) {
 	for _, revision := range revisions {
 		t.Run(revision, func(t *testing.T) {
 			service, began, ended := waiting()
-			_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Tools("**")), web.RequestTimeout(waitLimit))
+			_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.RequestTimeout(waitLimit))
 			session := connect(t, base+"/mcp", revision, nil)
 			ctx, cancel := context.WithCancel(t.Context())
 			answered := make(chan error, 1)
@@ -156,7 +156,7 @@ func TestACancelledCallEndsItsHandler(t *testing.T) {
 // In the revision without sessions the end of the connection is the cancel.
 func TestAClientThatGoesEndsItsCallWithoutSessions(t *testing.T) {
 	service, began, ended := waiting()
-	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Tools("**")), web.RequestTimeout(waitLimit))
+	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.RequestTimeout(waitLimit))
 	body, header := alone("tools/call", `"name":"waiting_wait","arguments":{}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, "POST", base+"/mcp", strings.NewReader(body))
@@ -185,7 +185,7 @@ func TestAClientThatGoesEndsItsCallWithoutSessions(t *testing.T) {
 
 func TestACallThatTakesTooLongIsAnErrorForTheModel(t *testing.T) {
 	service, _, _ := waiting()
-	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Tools("**")), web.RequestTimeout(100*time.Millisecond))
+	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.RequestTimeout(100*time.Millisecond))
 	result, texts := callTool(t, connect(t, base+"/mcp", withoutSessions, nil), "waiting_wait", nil)
 	if !result.IsError || !strings.Contains(texts[1], `"code":"DeadlineExceeded"`) {
 		t.Errorf("%q", texts)

@@ -50,7 +50,7 @@ func post(t *testing.T, url, body string, header []string) <-chan string {
 func TestACallThatItsClientHasCancelledIsNotAnswered(t *testing.T) {
 	for _, id := range []string{"7", `"seven"`} {
 		service, began, ended := waiting()
-		_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Tools("**")), web.RequestTimeout(waitLimit))
+		_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.RequestTimeout(waitLimit))
 		session := initialize(t, base+"/mcp")
 		came := post(t, base+"/mcp", fmt.Sprintf(callWait, id), session)
 		<-began
@@ -70,7 +70,7 @@ func TestACallThatItsClientHasCancelledIsNotAnswered(t *testing.T) {
 func TestACallIsAnsweredThatAnotherCallerOrSessionHasCancelled(t *testing.T) {
 	release := make(chan struct{})
 	service, began := released(release)
-	_, base := start(t, []*sabir.Service{service}, keys(), mcp.At("/mcp", mcp.Tools("**")), web.RequestTimeout(waitLimit))
+	_, base := start(t, []*sabir.Service{service}, keys(), mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.RequestTimeout(waitLimit))
 	url := base + "/mcp"
 	session, other := initialize(t, url, "X-Api-Key", adaKey), initialize(t, url, "X-Api-Key", adaKey)
 	came := post(t, url, fmt.Sprintf(callWait, "7"), session)
@@ -95,13 +95,13 @@ func released(release chan struct{}) (s *sabir.Service, began chan struct{}) {
 }
 
 // rawStdio serves a node over pipes for the length of a test. ask writes a line, and lines has what comes.
-func rawStdio(t *testing.T, node *sabir.Node, options ...mcp.Option) (ask func(line string), lines *bufio.Reader) {
+func rawStdio(t *testing.T, node *sabir.Node, offered mcp.Config) (ask func(line string), lines *bufio.Reader) {
 	t.Helper()
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- mcp.ServeStdio(context.WithoutCancel(t.Context()), node, fromClient, toClient, options...)
+		ended <- mcp.ServeStdio(context.WithoutCancel(t.Context()), node, fromClient, toClient, offered)
 	}()
 	t.Cleanup(func() {
 		toServer.Close()
@@ -130,7 +130,7 @@ func next(t *testing.T, lines *bufio.Reader) string {
 
 func TestACallThatItsClientHasCancelledIsNotAnsweredOverStdio(t *testing.T) {
 	service, began, ended := waiting()
-	ask, lines := rawStdio(t, startNode(t, sabir.Serve(service, orders())), mcp.Tools("**"))
+	ask, lines := rawStdio(t, startNode(t, sabir.Serve(service, orders())), mcp.Config{Tools: []string{"**"}})
 	ask(initializeLine)
 	next(t, lines)
 	ask(fmt.Sprintf(callWait, "7"))

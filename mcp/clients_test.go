@@ -30,7 +30,7 @@ func TestTheClientsForTypeScriptGetWhatTheyAskFor(t *testing.T) {
 			count, _ := counter()
 			wait, began, ended := waiting()
 			_, base := start(t, []*sabir.Service{orders(), count, wait}, web.RequestTimeout(waitLimit),
-				mcp.At("/mcp", mcp.Tools("**"), mcp.Resources("orders.*"), mcp.Prompts(prompts)))
+				mcp.At("/mcp", mcp.Config{Tools: []string{"**"}, Resources: []string{"orders.*"}, Prompts: prompts}))
 			client := exec.CommandContext(t.Context(), node, "check.mjs", generation, base+"/mcp")
 			client.Dir, client.Stderr = dir, os.Stderr
 			in, err := client.StdinPipe()

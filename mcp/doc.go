@@ -1,6 +1,6 @@
 // Package mcp lets agents use the actions of a node as tools, over the Model Context Protocol (modelcontextprotocol.io):
 //
-//	node := sabir.NewNode(sabir.Serve(orders), sabir.HTTP(":3000", mcp.At("/mcp", mcp.Tools("orders.*"))))
+//	node := sabir.NewNode(sabir.Serve(orders), sabir.HTTP(":3000", mcp.At("/mcp", mcp.Config{Tools: []string{"orders.*"}})))
 //
 // Nothing is offered that is not named. A tool is an action under its name with "_" for dots, orders_get for orders.get, with the
 // schemas of its input and output. A call of it is a request of the same server, made with the headers of the client's request: it

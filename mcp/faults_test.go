@@ -22,7 +22,7 @@ import (
 )
 
 func TestAMessageOfFourMegabytesPassesWhereTheLimitIsLarger(t *testing.T) {
-	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Tools("**")), web.BodyLimit(8<<20))
+	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.BodyLimit(8<<20))
 	text := strings.Repeat("x", 4<<20)
 	body, header := alone("tools/call", `"name":"orders_echo","arguments":{"input":"`+text+`"}`)
 	a := send(t, "POST", base+"/mcp", body, header...)
@@ -33,7 +33,7 @@ func TestAMessageOfFourMegabytesPassesWhereTheLimitIsLarger(t *testing.T) {
 
 // A client that announces a gigabyte is refused when more has come than the limit allows, and no memory is taken for the rest.
 func TestAMessageOfAGigabyteIsRefusedByItsBeginning(t *testing.T) {
-	url := startOrders(t)
+	url := startOrders(t, mcp.Config{})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp"))
@@ -74,7 +74,7 @@ func TestADeadlineOfAMillisecondEndsTheCallOfATool(t *testing.T) {
 		<-ctx.Done()
 		return sabir.Empty{}, ctx.Err()
 	})
-	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Tools("**")))
+	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
 	session := initialize(t, base+"/mcp")
 	body, header := alone("tools/call", `"name":"waiting_wait"`)
 	for revision, request := range map[string]struct {
@@ -102,7 +102,7 @@ func TestAClientThatGoesInTheMiddleOfAStreamEndsItsHandler(t *testing.T) {
 		ended <- ctx.Err()
 		return ctx.Err()
 	}, sabir.ServerStream())
-	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Tools("**")))
+	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	body, header := alone("tools/call", `"name":"counter_run"`)
@@ -137,7 +137,7 @@ func TestAClientThatGoesInTheMiddleOfAStreamEndsItsHandler(t *testing.T) {
 func TestTenThousandSessionsAreBounded(t *testing.T) {
 	brokers.Long(t)
 	const most = 100
-	url := startOrders(t, mcp.MaxSessions(most))
+	url := startOrders(t, mcp.Config{MaxSessions: most})
 	first := initialize(t, url)
 	before := runtime.NumGoroutine()
 	var all sync.WaitGroup
@@ -165,7 +165,7 @@ func TestTenThousandSessionsAreBounded(t *testing.T) {
 }
 
 func TestSessionsKeepLittleOfWhatClientsSayOfThemselves(t *testing.T) {
-	url := startOrders(t)
+	url := startOrders(t, mcp.Config{})
 	live := func() uint64 {
 		runtime.GC()
 		runtime.GC() // what pools had
@@ -196,7 +196,7 @@ func TestSessionsKeepLittleOfWhatClientsSayOfThemselves(t *testing.T) {
 // Each of 10,000 calls that come over one connection of HTTP/2 is answered, or refused with a status, and other ways in go on.
 func TestTenThousandCallsOfToolsOverOneConnectionAreAnsweredOrRefused(t *testing.T) {
 	brokers.Long(t)
-	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Tools("**")))
+	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
 	transport := &http.Transport{Protocols: new(http.Protocols), MaxConnsPerHost: 1}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	defer transport.CloseIdleConnections()

@@ -111,9 +111,10 @@ func stop(tb testing.TB, node *sabir.Node) {
 }
 
 // startOrders runs a node with the service orders, all of it as tools.
-func startOrders(tb testing.TB, options ...mcp.Option) string {
+func startOrders(tb testing.TB, c mcp.Config) string {
 	tb.Helper()
-	_, base := start(tb, []*sabir.Service{orders()}, mcp.At("/mcp", append([]mcp.Option{mcp.Tools("orders.*")}, options...)...))
+	c.Tools = append(c.Tools, "orders.*")
+	_, base := start(tb, []*sabir.Service{orders()}, mcp.At("/mcp", c))
 	return base + "/mcp"
 }
 

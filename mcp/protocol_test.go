@@ -17,7 +17,7 @@ import (
 const callGet = `"name":"orders_get","arguments":{"id":"o-1"}`
 
 func TestBothGenerationsOfTheProtocolAreSpokenAtOneAddress(t *testing.T) {
-	url := startOrders(t)
+	url := startOrders(t, mcp.Config{})
 	session := initialize(t, url)
 	old := send(t, "POST", url, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{`+callGet+`}}`, session...).message(t)["result"].(map[string]any)
 	if content := old["structuredContent"].(map[string]any); content["id"] != "o-1" || old["resultType"] != nil {
@@ -37,7 +37,7 @@ func TestBothGenerationsOfTheProtocolAreSpokenAtOneAddress(t *testing.T) {
 
 func TestASessionOfAnUnknownRevisionIsAnsweredWithOneThatIsKnown(t *testing.T) {
 	for _, asked := range []string{"1999-01-01", "2026-07-28"} {
-		a := send(t, "POST", startOrders(t), `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+asked+`","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
+		a := send(t, "POST", startOrders(t, mcp.Config{}), `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+asked+`","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
 		result := a.message(t)["result"].(map[string]any)
 		if result["protocolVersion"] != withSessions || a.header.Get("Mcp-Session-Id") == "" {
 			t.Errorf("%s: %v", asked, result)
@@ -46,7 +46,7 @@ func TestASessionOfAnUnknownRevisionIsAnsweredWithOneThatIsKnown(t *testing.T) {
 }
 
 func TestASessionEndsWithDelete(t *testing.T) {
-	url := startOrders(t)
+	url := startOrders(t, mcp.Config{})
 	session := initialize(t, url)
 	if a := send(t, "DELETE", url, "", session...); a.status != 204 {
 		t.Errorf("%d %s", a.status, a.body)
@@ -57,7 +57,7 @@ func TestASessionEndsWithDelete(t *testing.T) {
 }
 
 func TestTooManySessionsEndTheOneThatIsUsedTheLeast(t *testing.T) {
-	url := startOrders(t, mcp.MaxSessions(2))
+	url := startOrders(t, mcp.Config{MaxSessions: 2})
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	first, second := initialize(t, url), initialize(t, url)
 	send(t, "POST", url, ping, first...)
@@ -76,7 +76,7 @@ func TestTooManySessionsEndTheOneThatIsUsedTheLeast(t *testing.T) {
 
 // What is wrong with a request is said with a status, and the next request is answered.
 func TestBadRequestsAreRefusedWithAStatus(t *testing.T) {
-	url := startOrders(t)
+	url := startOrders(t, mcp.Config{})
 	session := initialize(t, url)
 	body, header := alone("tools/call", callGet)
 	in := func(more ...string) []string { return append(append([]string{}, session...), more...) }
@@ -137,7 +137,7 @@ func TestBadRequestsAreRefusedWithAStatus(t *testing.T) {
 }
 
 func TestABodyBeyondTheServersLimitIsRefused(t *testing.T) {
-	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Tools("**")), web.BodyLimit(4096))
+	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.BodyLimit(4096))
 	body, header := alone("tools/call", `"name":"orders_echo","arguments":{"input":"`+strings.Repeat("x", 4096)+`"}`)
 	if a := send(t, "POST", base+"/mcp", body, header...); a.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("%d %s", a.status, a.body)
@@ -145,7 +145,7 @@ func TestABodyBeyondTheServersLimitIsRefused(t *testing.T) {
 }
 
 func TestArgumentsThatNestTooDeeplyAreRefused(t *testing.T) {
-	url := startOrders(t)
+	url := startOrders(t, mcp.Config{})
 	for depth, want := range map[int]int{900: 200, 5000: 400} { // of the action's codec, and of the SDK's
 		body, header := alone("tools/call", `"name":"orders_echo","arguments":{"input":`+strings.Repeat("[", depth)+strings.Repeat("]", depth)+`}`)
 		a := send(t, "POST", url, body, header...)
@@ -160,7 +160,7 @@ func TestArgumentsThatNestTooDeeplyAreRefused(t *testing.T) {
 
 // Only the revision 2025-03-26 has batches.
 func TestABatchOfAnOldSessionIsAnsweredWhole(t *testing.T) {
-	url := startOrders(t)
+	url := startOrders(t, mcp.Config{})
 	session := initialize(t, url)
 	session[len(session)-1] = "2025-03-26"
 	a := send(t, "POST", url, `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{`+callGet+`}}]`, session...)
@@ -170,7 +170,7 @@ func TestABatchOfAnOldSessionIsAnsweredWhole(t *testing.T) {
 }
 
 func TestABatchOfTooManyMessagesIsRefused(t *testing.T) {
-	url := startOrders(t)
+	url := startOrders(t, mcp.Config{})
 	session := initialize(t, url)
 	session[len(session)-1] = "2025-03-26"
 	for _, odd := range []string{"", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}},`} { // the SDK refuses that one alone
@@ -185,7 +185,7 @@ func TestABatchOfTooManyMessagesIsRefused(t *testing.T) {
 
 // The SDK for Python refuses events beyond 1 MiB, and takes JSON of any length.
 func TestALargeAnswerIsJSONInPlaceOfAnEvent(t *testing.T) {
-	url := startOrders(t)
+	url := startOrders(t, mcp.Config{})
 	call := func(length int) string {
 		return `"name":"orders_echo","arguments":{"input":"` + strings.Repeat("x", length) + `"}`
 	}
@@ -208,7 +208,7 @@ func TestALargeAnswerBehindOthersIsAnEvent(t *testing.T) {
 	sabir.HandleStream(large, "stream", func(_ context.Context, stream *sabir.Stream[sabir.Empty, string]) error {
 		return stream.Send(strings.Repeat("x", 400<<10))
 	})
-	_, base := start(t, []*sabir.Service{large, orders()}, mcp.At("/mcp", mcp.Tools("**")))
+	_, base := start(t, []*sabir.Service{large, orders()}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
 	session := initialize(t, base+"/mcp")
 	session[len(session)-1] = "2025-03-26" // the only revision with batches
 	for name, body := range map[string]string{
@@ -226,7 +226,7 @@ func TestALargeAnswerBehindOthersIsAnEvent(t *testing.T) {
 // A client that waits for notifications, as all do, does not hold up the stop of the node.
 func TestANodeStopsWhileClientsWaitForNotifications(t *testing.T) {
 	for _, revision := range revisions {
-		node, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Tools("**")))
+		node, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
 		session := connect(t, base+"/mcp", revision, &sdk.ClientOptions{ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {}})
 		callTool(t, session, "orders_list", nil)
 		stop(t, node)

@@ -74,7 +74,7 @@ func (o *offer) updateResources(now api.API) {
 	found := make(map[string]*resource)
 	for i := range now.Actions {
 		a := &now.Actions[i]
-		if !matches(o.server.config.resources, a.Name) {
+		if !matches(o.server.config.Resources, a.Name) {
 			continue
 		}
 		for _, route := range a.Routes {

@@ -37,8 +37,8 @@ func resourcesOf(tb testing.TB, session *sdk.ClientSession) (list []string) {
 
 func TestNamedActionsThatReadAreResources(t *testing.T) {
 	for about, options := range map[string][]gateway.HTTPOption{
-		"at the root": {mcp.At("/mcp", mcp.Resources("orders.*"))},
-		"in a group":  {mcp.At("/mcp", mcp.Resources("orders.*")), web.Group("/v1", web.Services("orders"))},
+		"at the root": {mcp.At("/mcp", mcp.Config{Resources: []string{"orders.*"}})},
+		"in a group":  {mcp.At("/mcp", mcp.Config{Resources: []string{"orders.*"}}), web.Group("/v1", web.Services("orders"))},
 	} {
 		_, base := start(t, []*sabir.Service{orders()}, options...)
 		for _, revision := range revisions {
@@ -63,7 +63,7 @@ func TestNamedActionsThatReadAreResources(t *testing.T) {
 }
 
 func TestAResourceIsKeptForItsCallerOnly(t *testing.T) {
-	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Resources("orders.*")))
+	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Resources: []string{"orders.*"}}))
 	result, err := connect(t, base+"/mcp", withoutSessions, nil).ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "orders://o-2"})
 	if err != nil || result.CacheScope != "private" {
 		t.Errorf("%+v, %v", result, err)
@@ -71,7 +71,7 @@ func TestAResourceIsKeptForItsCallerOnly(t *testing.T) {
 }
 
 func TestAResourceThatCannotBeReadIsAnErrorOfTheProtocol(t *testing.T) {
-	_, base := start(t, []*sabir.Service{orders(), vault()}, web.AllowAnonymous(), mcp.At("/mcp", mcp.Resources("orders.get", "vault.*")))
+	_, base := start(t, []*sabir.Service{orders(), vault()}, web.AllowAnonymous(), mcp.At("/mcp", mcp.Config{Resources: []string{"orders.get", "vault.*"}}))
 	session := connect(t, base+"/mcp", withoutSessions, nil)
 	for uri, want := range map[string]struct {
 		code    int64
@@ -95,7 +95,7 @@ func TestAResourceThatCannotBeReadIsAnErrorOfTheProtocol(t *testing.T) {
 }
 
 func TestNamesInURIsAreCompletedFromTheInputsValuesAndExamples(t *testing.T) {
-	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Resources("orders.*")))
+	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Resources: []string{"orders.*"}}))
 	session := connect(t, base+"/mcp", withSessions, nil)
 	for given, want := range map[string][]string{"": {"o-1", "o-2", "o-3", "none"}, "o-": {"o-1", "o-2", "o-3"}, "x": {}} {
 		result, err := session.Complete(t.Context(), &sdk.CompleteParams{Ref: &sdk.CompleteReference{Type: "ref/resource", URI: "orders://{id}"},
@@ -114,7 +114,7 @@ var prompts = fstest.MapFS{
 }
 
 func TestFilesAreThePromptsOfUsers(t *testing.T) {
-	_, base := start(t, nil, mcp.At("/mcp", mcp.Prompts(prompts)))
+	_, base := start(t, nil, mcp.At("/mcp", mcp.Config{Prompts: prompts}))
 	for _, revision := range revisions {
 		session := connect(t, base+"/mcp", revision, nil)
 		found := make(map[string]*sdk.Prompt)
@@ -151,7 +151,7 @@ func TestAPromptThatCannotBeReadIsAnErrorOfTheStart(t *testing.T) {
 		`late.md: its head has the line "name:`:  {"late.md": {Data: []byte("---\nname: x\n---\n")}},
 		"late.md: it has 300000 bytes, and 2621": {"late.md": {Data: []byte(strings.Repeat("x", 300_000))}},
 	} {
-		node := sabir.NewNode(sabir.HTTP(":0", mcp.At("/mcp", mcp.Prompts(files))))
+		node := sabir.NewNode(sabir.HTTP(":0", mcp.At("/mcp", mcp.Config{Prompts: files})))
 		if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
@@ -163,7 +163,7 @@ const resourceURL = "https://api.example.com/mcp"
 
 func startProtected(t *testing.T, more ...gateway.HTTPOption) string {
 	t.Helper()
-	_, base := start(t, []*sabir.Service{vault(), orders()}, append(more, keys(), mcp.At("/mcp", mcp.Tools("**"), mcp.OAuth(resourceURL, "https://login.example.com")))...)
+	_, base := start(t, []*sabir.Service{vault(), orders()}, append(more, keys(), mcp.At("/mcp", mcp.Config{Tools: []string{"**"}, OAuthResource: resourceURL, OAuthServers: []string{"https://login.example.com"}}))...)
 	return base
 }
 
@@ -215,7 +215,7 @@ func TestACallerOfABatchIsToldTheScopesBesideAMessageThatCannotBeRead(t *testing
 
 func TestAnAnonymousCallerOfAToolForRolesIsAskedForAToken(t *testing.T) {
 	_, base := start(t, []*sabir.Service{vault(), orders()}, web.Auth(auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{adaKey: {Subject: "ada"}}})), web.AllowAnonymous(),
-		mcp.At("/mcp", mcp.Tools("**"), mcp.OAuth(resourceURL, "https://login.example.com")))
+		mcp.At("/mcp", mcp.Config{Tools: []string{"**"}, OAuthResource: resourceURL, OAuthServers: []string{"https://login.example.com"}}))
 	for name, want := range map[string]int{"vault_open": 401, "orders_list": 200} {
 		body, header := alone("tools/call", `"name":"`+name+`","arguments":{}`)
 		a := send(t, "POST", base+"/mcp", body, header...)

@@ -56,14 +56,14 @@ type server struct {
 func newServer(site web.Site, c config) *server {
 	s := &server{site: site, config: c}
 	capabilities := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}}
-	options := &sdk.ServerOptions{Instructions: c.instructions, PageSize: c.pageSize, Capabilities: capabilities}
-	if len(c.resources) > 0 {
+	options := &sdk.ServerOptions{Instructions: c.Instructions, PageSize: c.PageSize, Capabilities: capabilities}
+	if len(c.Resources) > 0 {
 		capabilities.Resources = &sdk.ResourceCapabilities{ListChanged: true}
 	}
 	if len(c.prompts) > 0 {
 		capabilities.Prompts = &sdk.PromptCapabilities{}
 	}
-	if len(c.resources) > 0 || len(c.prompts) > 0 {
+	if len(c.Resources) > 0 || len(c.prompts) > 0 {
 		options.CompletionHandler = s.complete
 	}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "sabir", Title: site.API().Title, Version: site.API().Version}, options)
@@ -71,7 +71,7 @@ func newServer(site web.Site, c config) *server {
 	for _, p := range c.prompts {
 		s.sdk.AddPrompt(p.described, p.get)
 	}
-	s.known = newSessionTable(s.sdk, c.sessions)
+	s.known = newSessionTable(s.sdk, c.MaxSessions)
 	s.offer = newOffer(s)
 	s.offer.update()
 

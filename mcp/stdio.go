@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -16,21 +15,21 @@ import (
 // starts. Nothing else may be written to out. It returns nil when the client closes in, and the error of ctx when that ends; it closes
 // both. The node must run.
 //
-// What [Tools] and [Resources] name is offered of the whole cluster, not of the node alone. The client needs no credentials, and calls
-// as nobody: actions with auth.Require refuse it. [OAuth] and [MaxSessions] are for [At].
-func ServeStdio(ctx context.Context, n *sabir.Node, in io.ReadCloser, out io.WriteCloser, options ...Option) error {
-	c := newConfig(options)
+// What Tools and Resources of the settings name is offered of the whole cluster, not of the node alone. The client needs no credentials, and calls
+// as nobody: actions with auth.Require refuse it. OAuthServers and MaxSessions are for [At].
+func ServeStdio(ctx context.Context, n *sabir.Node, in io.ReadCloser, out io.WriteCloser, settings Config) error {
+	c := newConfig(settings)
 	var s *server
 	mounted := web.Mounted("/mcp", func(site web.Site) (http.Handler, error) {
-		if err := errors.Join(c.problems...); err != nil {
-			return nil, err
+		if c.problem != nil {
+			return nil, c.problem
 		}
 		s = newServer(site, c)
 		s.own = &http.Request{Host: "localhost", Header: make(http.Header)}
 		return s, nil
 	})
 	http := []gateway.HTTPOption{mounted}
-	if offered := slices.Concat(c.tools, c.resources); len(offered) > 0 {
+	if offered := slices.Concat(c.Tools, c.Resources); len(offered) > 0 {
 		http = append(http, web.Forward(offered...))
 	}
 	if _, err := web.Handler(n, http...); err != nil {

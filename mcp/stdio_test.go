@@ -21,12 +21,12 @@ import (
 )
 
 // serveStdio serves a node over a pair of pipes and connects a client.
-func serveStdio(t *testing.T, node *sabir.Node, options ...mcp.Option) (session *sdk.ClientSession, ended chan error) {
+func serveStdio(t *testing.T, node *sabir.Node, offered mcp.Config) (session *sdk.ClientSession, ended chan error) {
 	t.Helper()
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	ended = make(chan error, 1)
-	go func() { ended <- mcp.ServeStdio(t.Context(), node, fromClient, toClient, options...) }()
+	go func() { ended <- mcp.ServeStdio(t.Context(), node, fromClient, toClient, offered) }()
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func startNode(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
 
 func TestOneClientIsServedOverStdioUntilItGoes(t *testing.T) {
 	node := startNode(t, sabir.Serve(orders(), vault()))
-	session, ended := serveStdio(t, node, mcp.Tools("orders.*", "vault.*"), mcp.Resources("orders.get"))
+	session, ended := serveStdio(t, node, mcp.Config{Tools: []string{"orders.*", "vault.*"}, Resources: []string{"orders.get"}})
 	if _, texts := callTool(t, session, "orders_list", nil); texts[0] != `{"result":[{"id":"o-1"},{"id":"o-2"}]}` {
 		t.Errorf("%q", texts)
 	}
@@ -68,7 +68,7 @@ func TestAStdioServerEndsWithItsContext(t *testing.T) {
 	in, _ := io.Pipe()
 	_, out := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- mcp.ServeStdio(ctx, node, in, out, mcp.Tools("**")) }()
+	go func() { ended <- mcp.ServeStdio(ctx, node, in, out, mcp.Config{Tools: []string{"**"}}) }()
 	cancel()
 	if err := <-ended; err != context.Canceled {
 		t.Error(err)
@@ -76,7 +76,7 @@ func TestAStdioServerEndsWithItsContext(t *testing.T) {
 }
 
 func TestWithReadOnlyThereAreToolsThatReadOnly(t *testing.T) {
-	session, ended := serveStdio(t, startNode(t, sabir.Serve(orders())), mcp.Tools("**"), mcp.ReadOnly())
+	session, ended := serveStdio(t, startNode(t, sabir.Serve(orders())), mcp.Config{Tools: []string{"**"}, ReadOnly: true})
 	if got := slices.Sorted(maps.Keys(toolsOf(t, session))); !slices.Equal(got, []string{"orders_get", "orders_list"}) {
 		t.Errorf("%q", got)
 	}
@@ -87,7 +87,7 @@ func TestWithReadOnlyThereAreToolsThatReadOnly(t *testing.T) {
 func TestActionsOfOtherNodesAreToolsWhereTheyAreForwarded(t *testing.T) {
 	address := "mem://" + t.Name()
 	startNode(t, sabir.NodeID("worker"), sabir.Join(address), sabir.Serve(orders()))
-	gateway := startNode(t, sabir.NodeID("gateway"), sabir.Join(address), sabir.HTTP(":0", web.Forward("orders.*"), mcp.At("/mcp", mcp.Tools("**"))))
+	gateway := startNode(t, sabir.NodeID("gateway"), sabir.Join(address), sabir.HTTP(":0", web.Forward("orders.*"), mcp.At("/mcp", mcp.Config{Tools: []string{"**"}})))
 	if err := gateway.WaitFor(t.Context(), "orders"); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestAnAnswerThatIsTooLongForStdioIsAnError(t *testing.T) {
 	s := sabir.NewService("texts")
 	sabir.Handle(s, "long", func(_ context.Context, n int) (string, error) { return strings.Repeat("x", n), nil })
 	sabir.Handle(s, "read", func(context.Context, sabir.Empty) (string, error) { return strings.Repeat("x", 9<<20), nil }, sabir.Route("GET", "/read"))
-	session, ended := serveStdio(t, startNode(t, sabir.Serve(s)), mcp.Tools("**"), mcp.Resources("**"))
+	session, ended := serveStdio(t, startNode(t, sabir.Serve(s)), mcp.Config{Tools: []string{"**"}, Resources: []string{"**"}})
 	if result, texts := callTool(t, session, "texts_long", map[string]any{"input": 5 << 20}); !result.IsError ||
 		!strings.HasSuffix(texts[0], " bytes as a message, and clients over stdio take 8388608: ask for less") || !strings.Contains(texts[1], `"error":"MessageTooLarge","code":"ResourceExhausted"`) {
 		t.Errorf("%.200q", texts)
@@ -135,7 +135,7 @@ func TestAnAnswerThatIsTooLongForStdioIsAnError(t *testing.T) {
 // The client of the SDK for TypeScript drops the progress that it reads together with the answer.
 func TestAnAnswerOverStdioFollowsWhenTheClientHasItsProgress(t *testing.T) {
 	count, _ := counter()
-	ask, lines := rawStdio(t, startNode(t, sabir.Serve(count)), mcp.Tools("**"))
+	ask, lines := rawStdio(t, startNode(t, sabir.Serve(count)), mcp.Config{Tools: []string{"**"}})
 	ask(initializeLine)
 	next(t, lines)
 	ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"counter_run","arguments":{"n":2},"_meta":{"progressToken":"p"}}}`)

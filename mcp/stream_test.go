@@ -43,7 +43,7 @@ func counter() (s *sabir.Service, ended chan struct{}) {
 func TestTheValuesOfAStreamAreProgressAndTheAnswerHasThemAll(t *testing.T) {
 	for _, revision := range revisions {
 		service, _ := counter()
-		_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Tools("**")))
+		_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
 		progress := make(chan string, 10)
 		session := connect(t, base+"/mcp", revision, &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
 			progress <- fmt.Sprintf("%v of %v: %s", r.Params.Progress, r.Params.ProgressToken, r.Params.Message)
@@ -77,7 +77,7 @@ func TestTheAnswerOfAClientStreamIsItsOneValue(t *testing.T) {
 		}
 		return s.Send(sum)
 	}, sabir.ClientStream())
-	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Tools("**")))
+	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
 	session := connect(t, base+"/mcp", withoutSessions, nil)
 	if result, texts := callTool(t, session, "counter_sum", map[string]any{"n": 3}); result.IsError || texts[0] != `{"n":3}` {
 		t.Errorf("%q", texts)
@@ -86,7 +86,7 @@ func TestTheAnswerOfAClientStreamIsItsOneValue(t *testing.T) {
 
 func TestAStreamThatFailsIsAnErrorForTheModel(t *testing.T) {
 	service, _ := counter()
-	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Tools("**")))
+	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
 	session := connect(t, base+"/mcp", withoutSessions, nil)
 	for about, arguments := range map[string]map[string]any{"at once": {"n": 0, "fail": true}, "after values": {"n": 2, "fail": true}} {
 		if result, texts := callTool(t, session, "counter_run", arguments); !result.IsError || texts[0] != errOutOfStock.Message {
@@ -100,7 +100,7 @@ func TestAStreamThatFailsIsAnErrorForTheModel(t *testing.T) {
 
 func TestAStreamWithoutEndIsCutAndItsHandlerEnds(t *testing.T) {
 	service, ended := counter()
-	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Tools("**")))
+	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
 	result, texts := callTool(t, connect(t, base+"/mcp", withSessions, nil), "counter_run", map[string]any{"n": 1 << 40})
 	if result.IsError || !strings.HasSuffix(texts[0], `,998,999],"truncated":true}`) {
 		t.Errorf("%.100q", texts)
@@ -111,7 +111,7 @@ func TestAStreamWithoutEndIsCutAndItsHandlerEnds(t *testing.T) {
 func TestAListOfToolsThatHasChangedIsNotified(t *testing.T) {
 	for _, revision := range revisions {
 		t.Run(revision, func(t *testing.T) {
-			node, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Tools("**")))
+			node, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
 			changed := make(chan struct{}, 10)
 			session := connect(t, base+"/mcp", revision, &sdk.ClientOptions{ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { changed <- struct{}{} }})
 			if toolsOf(t, session)["counter_run"] != nil {

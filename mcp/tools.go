@@ -112,7 +112,7 @@ func (o *offer) tool(name string) *tool {
 func (o *offer) update() {
 	now := o.server.site.API()
 	o.updateTools(now)
-	if len(o.server.config.resources) > 0 {
+	if len(o.server.config.Resources) > 0 {
 		o.updateResources(now)
 	}
 }
@@ -121,7 +121,7 @@ func (o *offer) updateTools(now api.API) {
 	tools := make(map[string]*tool)
 	for i := range now.Actions {
 		a := &now.Actions[i]
-		if !matches(o.server.config.tools, a.Name) || o.server.config.readOnly && !a.Reads() {
+		if !matches(o.server.config.Tools, a.Name) || o.server.config.ReadOnly && !a.Reads() {
 			continue
 		}
 		t := newTool(a, now)

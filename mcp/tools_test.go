@@ -37,19 +37,19 @@ func toolsOf(tb testing.TB, session *sdk.ClientSession) map[string]*sdk.Tool {
 
 func TestNothingIsAToolThatIsNotNamed(t *testing.T) {
 	for about, test := range map[string]struct {
-		options []mcp.Option
+		options mcp.Config
 		want    []string
 	}{
-		"none":         {nil, nil},
-		"one":          {[]mcp.Option{mcp.Tools("orders.get")}, []string{"orders_get"}},
-		"several":      {[]mcp.Option{mcp.Tools("orders.get", "orders.list"), mcp.Tools("orders.count")}, []string{"orders_count", "orders_get", "orders_list"}},
-		"not for HTTP": {[]mcp.Option{mcp.Tools("orders.secret", "$node.*")}, nil},
-		"a version":    {[]mcp.Option{mcp.Tools("prices.*")}, []string{"v2_prices_get"}},
+		"none":         {mcp.Config{}, nil},
+		"one":          {mcp.Config{Tools: []string{"orders.get"}}, []string{"orders_get"}},
+		"several":      {mcp.Config{Tools: []string{"orders.get", "orders.list", "orders.count"}}, []string{"orders_count", "orders_get", "orders_list"}},
+		"not for HTTP": {mcp.Config{Tools: []string{"orders.secret", "$node.*"}}, nil},
+		"a version":    {mcp.Config{Tools: []string{"prices.*"}}, []string{"v2_prices_get"}},
 	} {
 		t.Run(about, func(t *testing.T) {
 			prices := sabir.NewService("prices", sabir.Version(2))
 			sabir.Handle(prices, "get", func(_ context.Context, in byID) (int, error) { return 1, nil })
-			_, base := start(t, []*sabir.Service{orders(), prices}, mcp.At("/mcp", test.options...))
+			_, base := start(t, []*sabir.Service{orders(), prices}, mcp.At("/mcp", test.options))
 			for _, revision := range revisions {
 				session := connect(t, base+"/mcp", revision, nil)
 				if got := slices.Sorted(maps.Keys(toolsOf(t, session))); !slices.Equal(got, test.want) {
@@ -61,7 +61,7 @@ func TestNothingIsAToolThatIsNotNamed(t *testing.T) {
 }
 
 func TestAToolThatIsNotNamedCannotBeCalled(t *testing.T) {
-	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Tools("orders.get")))
+	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Tools: []string{"orders.get"}}))
 	for _, revision := range revisions {
 		session := connect(t, base+"/mcp", revision, nil)
 		for _, name := range []string{"orders_list", "orders.get", "orders_secret", "$node_info", ""} {
@@ -75,7 +75,7 @@ func TestAToolThatIsNotNamedCannotBeCalled(t *testing.T) {
 // The golden file shows what clients get of the actions of orders_test.go.
 func TestToolsHaveTheNamesTheSchemasAndTheHintsOfTheirActions(t *testing.T) {
 	body, header := alone("tools/list", "")
-	result := send(t, "POST", startOrders(t), body, header...).message(t)["result"].(map[string]any)
+	result := send(t, "POST", startOrders(t, mcp.Config{}), body, header...).message(t)["result"].(map[string]any)
 	got, err := json.MarshalIndent(result["tools"], "", "\t")
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestToolsHaveTheNamesTheSchemasAndTheHintsOfTheirActions(t *testing.T) {
 
 // OpenAI refuses an object without them, and smolagents the whole list of tools.
 func TestTheSchemaOfAToolWithoutInputHasMembers(t *testing.T) {
-	list := toolsOf(t, connect(t, startOrders(t), withSessions, nil))["orders_list"]
+	list := toolsOf(t, connect(t, startOrders(t, mcp.Config{}), withSessions, nil))["orders_list"]
 	if in := list.InputSchema.(map[string]any); !reflect.DeepEqual(in["properties"], map[string]any{}) {
 		t.Errorf("the input of orders_list is %v", in)
 	}
@@ -114,7 +114,7 @@ func TestWhatMayBeNullOrHasAlternativesIsAnAnyOfWithOneTypeEach(t *testing.T) {
 	}
 	s := sabir.NewService("wishes")
 	sabir.Handle(s, "make", func(_ context.Context, in wish) (wish, error) { return in, nil })
-	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Tools("**")))
+	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
 	in := toolsOf(t, connect(t, base+"/mcp", withSessions, nil))["wishes_make"].InputSchema.(map[string]any)
 	for name, want := range map[string]string{
 		"note":  `{"anyOf":[{"maxLength":9,"type":"string"},{"type":"null"}],"description":"what to say"}`,
@@ -156,7 +156,7 @@ func TestNoSchemaOfAToolIsABoolean(t *testing.T) {
 			}
 		}
 	}
-	for name, tool := range toolsOf(t, connect(t, startOrders(t), withSessions, nil)) {
+	for name, tool := range toolsOf(t, connect(t, startOrders(t, mcp.Config{}), withSessions, nil)) {
 		var text any
 		if err := json.Unmarshal([]byte(mustJSON(t, tool)), &text); err != nil {
 			t.Fatal(err)
@@ -175,7 +175,7 @@ func TestFormatsOfSchemasAreThoseOfJSONSchema(t *testing.T) {
 	}
 	s := sabir.NewService("numbers")
 	sabir.Handle(s, "get", func(_ context.Context, in numbers) (numbers, error) { return in, nil })
-	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Tools("numbers.*")))
+	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Config{Tools: []string{"numbers.*"}}))
 	tool := toolsOf(t, connect(t, base+"/mcp", revisions[0], nil))["numbers_get"]
 	text, err := json.Marshal([]any{tool.InputSchema, tool.OutputSchema})
 	if err != nil {
@@ -189,7 +189,7 @@ func TestFormatsOfSchemasAreThoseOfJSONSchema(t *testing.T) {
 
 func TestStructuredContentFitsTheOutputSchemaAndTheTextRepeatsIt(t *testing.T) {
 	for _, revision := range revisions {
-		session := connect(t, startOrders(t), revision, nil)
+		session := connect(t, startOrders(t, mcp.Config{}), revision, nil)
 		tools := toolsOf(t, session)
 		for name, test := range map[string]struct{ arguments, want string }{
 			"orders_get":    {`{"id":"o-1"}`, `{"id":"o-1","items":[{"sku":"apple","count":2}]}`},
@@ -228,7 +228,7 @@ func TestAnAnswerOfANilPointerIsAnErrorForTheModel(t *testing.T) {
 	sabir.Handle(s, "find", func(context.Context, sabir.Empty) (*order, error) { return nil, nil })
 	sabir.Handle(s, "total", func(context.Context, sabir.Empty) (*int, error) { return nil, nil })
 	sabir.Handle(s, "any", func(context.Context, sabir.Empty) (any, error) { return nil, nil })
-	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Tools("orders.*")))
+	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Config{Tools: []string{"orders.*"}}))
 	session := connect(t, base+"/mcp", revisions[0], nil)
 	for _, action := range []string{"find", "total"} {
 		result, texts := callTool(t, session, "orders_"+action, json.RawMessage(`{}`))
@@ -257,7 +257,7 @@ func TestAnAnswerThatBreaksTheRulesOfItsTypeFitsTheOutputSchema(t *testing.T) {
 	sabir.Handle(s, "list", func(context.Context, sabir.Empty) ([]user, error) { return []user{answer}, nil })
 	sabir.HandleStream(s, "all", func(_ context.Context, s *sabir.Stream[sabir.Empty, user]) error { return s.Send(answer) })
 	sabir.Handle(s, "put", func(context.Context, user) (sabir.Empty, error) { return sabir.Empty{}, nil })
-	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Tools("**")))
+	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
 	session := connect(t, base+"/mcp", withSessions, nil)
 	tools := toolsOf(t, session)
 	for _, name := range []string{"users_get", "users_list", "users_all"} {
@@ -281,7 +281,7 @@ func TestAnAnswerThatBreaksTheRulesOfItsTypeFitsTheOutputSchema(t *testing.T) {
 }
 
 func TestAnActionWithoutOutputAnswersThatItIsDone(t *testing.T) {
-	result, texts := callTool(t, connect(t, startOrders(t), withSessions, nil), "orders_remove", map[string]any{"id": "o-1"})
+	result, texts := callTool(t, connect(t, startOrders(t, mcp.Config{}), withSessions, nil), "orders_remove", map[string]any{"id": "o-1"})
 	if result.IsError || result.StructuredContent != nil || !slices.Equal(texts, []string{"done"}) {
 		t.Errorf("%q %v", texts, result.StructuredContent)
 	}
@@ -289,7 +289,7 @@ func TestAnActionWithoutOutputAnswersThatItIsDone(t *testing.T) {
 
 func TestErrorsAreResultsWithTheMessageForTheModel(t *testing.T) {
 	for _, revision := range revisions {
-		session := connect(t, startOrders(t), revision, nil)
+		session := connect(t, startOrders(t, mcp.Config{}), revision, nil)
 		for name, test := range map[string]struct {
 			arguments any
 			want      []string // parts of the texts
@@ -316,7 +316,7 @@ func TestErrorsAreResultsWithTheMessageForTheModel(t *testing.T) {
 
 func TestListsComeInPages(t *testing.T) {
 	for _, revision := range revisions {
-		session := connect(t, startOrders(t, mcp.PageSize(3)), revision, nil)
+		session := connect(t, startOrders(t, mcp.Config{PageSize: 3}), revision, nil)
 		first, err := session.ListTools(t.Context(), nil)
 		if err != nil || len(first.Tools) != 3 || first.NextCursor == "" {
 			t.Fatalf("%s: %d tools, cursor %q, %v", revision, len(first.Tools), first.NextCursor, err)
@@ -334,7 +334,7 @@ func TestTwoActionsWithOneNameAsToolsAreTheFirstOfThem(t *testing.T) {
 	a, b := sabir.NewService("a"), sabir.NewService("a_b")
 	sabir.Handle(a, "b_c", func(context.Context, sabir.Empty) (string, error) { return "a.b_c", nil })
 	sabir.Handle(b, "c", func(context.Context, sabir.Empty) (string, error) { return "a_b.c", nil })
-	_, base := start(t, []*sabir.Service{a, b}, mcp.At("/mcp", mcp.Tools("**")))
+	_, base := start(t, []*sabir.Service{a, b}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
 	session := connect(t, base+"/mcp", withSessions, nil)
 	if _, texts := callTool(t, session, "a_b_c", nil); texts[0] != `{"result":"a.b_c"}` {
 		t.Errorf("%q", texts)
@@ -342,16 +342,14 @@ func TestTwoActionsWithOneNameAsToolsAreTheFirstOfThem(t *testing.T) {
 }
 
 func TestMistakesInTheOptionsAreErrorsOfTheStart(t *testing.T) {
-	for want, options := range map[string][]mcp.Option{
-		"mcp.Tools: name the actions":            {mcp.Tools()},
-		"mcp.Tools: ":                            {mcp.Tools("or ders")},
-		"mcp.Resources: name the actions":        {mcp.Resources()},
-		"mcp.PageSize(0)":                        {mcp.PageSize(0)},
-		"mcp.MaxSessions(0)":                     {mcp.MaxSessions(0)},
-		`mcp.OAuth("/mcp")`:                      {mcp.OAuth("/mcp", "https://login.example")},
-		"name at least one authorization server": {mcp.OAuth("https://api.example/mcp")},
+	for want, c := range map[string]mcp.Config{
+		"Tools and Resources: ":                  {Tools: []string{"or ders"}},
+		"PageSize -1":                            {PageSize: -1},
+		"MaxSessions -1":                         {MaxSessions: -1},
+		`OAuthResource "/mcp"`:                   {OAuthResource: "/mcp", OAuthServers: []string{"https://login.example"}},
+		"name at least one authorization server": {OAuthResource: "https://api.example/mcp", OAuthServers: []string{}},
 	} {
-		node := sabir.NewNode(sabir.Serve(orders()), sabir.HTTP(":0", mcp.At("/mcp", options...)))
+		node := sabir.NewNode(sabir.Serve(orders()), sabir.HTTP(":0", mcp.At("/mcp", c)))
 		err := node.Start(t.Context())
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -380,7 +378,7 @@ func TestATypeStandsInTheSchemaWhereItIsUsed(t *testing.T) {
 	sabir.Handle(s, "tree", func(_ context.Context, in tree) (tree, error) { return in, nil })
 	sabir.Handle(s, "list", func(_ context.Context, in []leaf) ([]tree, error) { return nil, nil })
 	sabir.HandleStream(s, "watch", func(_ context.Context, st *sabir.Stream[leaf, tree]) error { return nil }, sabir.ServerStream())
-	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Tools("trees.*")))
+	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Config{Tools: []string{"trees.*"}}))
 	tools := toolsOf(t, connect(t, base+"/mcp", withSessions, nil))
 	refs := regexp.MustCompile(`"\$ref":"([^"]*)"`)
 	for name, want := range map[string][2][]string{
@@ -416,7 +414,7 @@ func TestASchemaWhoseTypesDoubleStaysSmall(t *testing.T) {
 	sabir.Handle(s, "get", func(_ context.Context, in doubled[doubled[doubled[doubled[doubled[doubled[doubled[doubled[doubled[doubled[item]]]]]]]]]]) (sabir.Empty, error) {
 		return sabir.Empty{}, nil
 	})
-	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Tools("wide.*")))
+	_, base := start(t, []*sabir.Service{s}, mcp.At("/mcp", mcp.Config{Tools: []string{"wide.*"}}))
 	tool := toolsOf(t, connect(t, base+"/mcp", withSessions, nil))["wide_get"]
 	if text := mustJSON(t, tool.InputSchema); len(text) > 64<<10 {
 		t.Errorf("the schema has %d bytes", len(text))

@@ -173,7 +173,7 @@ func (c *cli) demoHTTP(addr string) sabir.NodeOption {
 	options := []gateway.HTTPOption{
 		web.Info("The chandler's shop", "1", "Sabir's demo: made-up users, stock and orders."),
 		openapi.At("/docs"), dashboard.At("/dashboard"), web.Events("**"), web.Forward("**"),
-		mcp.At("/mcp", mcp.Tools("**"), mcp.Resources("**")),
+		mcp.At("/mcp", mcp.Config{Tools: []string{"**"}, Resources: []string{"**"}}),
 		rpc.Serve(),
 	}
 	if key := c.httpKey(); key != "" {

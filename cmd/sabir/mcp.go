@@ -53,14 +53,8 @@ func (c *cli) serveMCP(ctx context.Context, patterns []string, write bool) error
 	}
 	defer cluster.Close()
 	service.cluster.Store(cluster)
-	options := []mcp.Option{mcp.Tools(operatorName + ".*"), mcp.Instructions(mcpInstructions)}
-	if len(patterns) > 0 {
-		options = append(options, mcp.Tools(patterns...))
-	}
-	if !write {
-		options = append(options, mcp.ReadOnly())
-	}
-	return mcp.ServeStdio(ctx, cluster.node, io.NopCloser(c.stdin), unclosed{c.stdout}, options...)
+	offered := mcp.Config{Tools: append([]string{operatorName + ".*"}, patterns...), Instructions: mcpInstructions, ReadOnly: !write}
+	return mcp.ServeStdio(ctx, cluster.node, io.NopCloser(c.stdin), unclosed{c.stdout}, offered)
 }
 
 // unclosed is an output that stays open.

@@ -42,7 +42,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	// orders.purge is not named, and so no agent can call it.
-	node := sabir.NewNode(sabir.Serve(shop()), sabir.HTTP("127.0.0.1:0", mcp.At("/mcp", mcp.Tools("orders.get", "orders.cancel"), mcp.Resources("orders.get"))))
+	node := sabir.NewNode(sabir.Serve(shop()), sabir.HTTP("127.0.0.1:0", mcp.At("/mcp", mcp.Config{Tools: []string{"orders.get", "orders.cancel"}, Resources: []string{"orders.get"}})))
 	if err := node.Start(ctx); err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ import (
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/lease"
+	"github.com/sabir-go/sabir/mcp"
 	"github.com/sabir-go/sabir/policy/rediscache"
 	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/telemetry"
@@ -51,7 +52,7 @@ import (
 var configs = []any{
 	actor.Config{}, actor.TopicConfig{}, app.Config{}, supervise.Config{}, store.Config{}, engine.Config{}, micro.Config{}, dubbo.Config{}, moleculer.Config{}, moleculer.Encryption{}, gateway.HTTPConfig{}, rediscache.Config{},
 	config.Config{}, telemetry.Config{}, transport.Config{}, grain.Config{}, meta.NetConfig{}, meta.WebConfig{}, pool.Config{}, codecjson.Config{}, auth.BasicConfig{}, auth.JWTConfig{}, auth.KeyConfig{}, auth.SessionConfig{}, redissessions.Config{},
-	auth.TokenKey{}, lease.Config{}, etcd.Directory{}, zookeeper.Registry{}, consul.Directory{}, microetcd.Registry{}, microconsul.Registry{}, micronats.Registry{}, micronats.Broker{}, webhook.Endpoint{}, webhook.Receiver{},
+	auth.TokenKey{}, lease.Config{}, mcp.Config{}, etcd.Directory{}, zookeeper.Registry{}, consul.Directory{}, microetcd.Registry{}, microconsul.Registry{}, micronats.Registry{}, micronats.Broker{}, webhook.Endpoint{}, webhook.Receiver{},
 }
 
 // canary is a secret, in a URL too.
