@@ -60,6 +60,7 @@ type Presence struct {
 	gone         map[string]departed // the members that are there no more, so that an old message does not bring one back
 	keyMismatch  bool                // a message came of a node whose key is another
 	oldVersion   bool                // a message came of a node of protocol version 2
+	accompanied  bool                // a message came of another node with this one's key, so neither of the two is this one's mistake
 	lastSent     int64               // sign.When of the last one
 	lastAnswer   time.Time           // when this node last announced itself
 	answerDue    bool                // another node has asked since
@@ -155,7 +156,7 @@ func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) e
 	p.lock.Lock()
 	err = p.duplicate
 	switch {
-	case err != nil || len(p.present) > 0:
+	case err != nil || p.accompanied:
 	case p.oldVersion:
 		err = fmt.Errorf("no common version: the nodes of this cluster speak version 2 of the protocol, this one version %d: update them first, or stop them", presenceVersion)
 	case p.keyMismatch:
@@ -174,7 +175,7 @@ func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) e
 func (p *Presence) alone() bool {
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	return len(p.present) == 0 && !p.keyMismatch && !p.oldVersion && p.duplicate == nil
+	return len(p.present) == 0 && p.duplicate == nil
 }
 
 // ask asks the other nodes to announce themselves, and waits for them: their answers come not long after the question came
@@ -244,6 +245,7 @@ func (p *Presence) Receive(message []byte) {
 		}
 		return
 	}
+	p.accompanied = true
 	if kind == presenceWho {
 		p.answerDue = true
 		p.signal()

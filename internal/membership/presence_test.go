@@ -178,6 +178,24 @@ func TestMessagesWithoutTheKeyOfTheClusterAreIgnored(t *testing.T) {
 	})
 }
 
+func TestNodesThatStartTogetherAreNotKeptFromItByAStranger(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		var r broker
+		startPresence(t, r.enter("another key", membership.PresenceConfig{}), "stranger")
+		a, b := r.enter("the key of the cluster", membership.PresenceConfig{}), r.enter("the key of the cluster", membership.PresenceConfig{})
+		var starts sync.WaitGroup
+		for id, p := range map[string]*membership.Presence{"a": a, "b": b} {
+			starts.Go(func() {
+				if err := p.Start(t.Context(), membership.Member{ID: id}, func(membership.Change) {}); err != nil {
+					t.Errorf("%s does not start: %v", id, err)
+				}
+			})
+			defer p.Stop(context.Background())
+		}
+		starts.Wait()
+	})
+}
+
 func TestAnOldGoodbyeDoesNotCount(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		var r broker
