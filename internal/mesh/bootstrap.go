@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -117,11 +118,16 @@ func fallbackAddress(address, node string) string {
 // no error that no seed answers, since the first node of a cluster has no node to link to; but it is one where another node
 // holds this one's address.
 func (m *Mesh) bootstrap(ctx context.Context) error {
+	var shared atomic.Bool // whether a node that takes this one answered at the address of this one
+
 	seeds := slices.DeleteFunc(m.seeds(), func(seed string) bool { return seed == m.OwnAddress() }) // a list of seeds may name the node itself
 	err := m.dialFirst(ctx, seeds, lasting, func(ctx context.Context, seed string) error {
 		err := m.dialSeed(ctx, seed)
 		switch {
 		case err == nil, errors.Is(err, membership.ErrSelf): // by another address
+			if seed == m.config.Address {
+				shared.Store(true)
+			}
 			return err
 		case m.config.addressTaken && seed == m.config.Address:
 			return fmt.Errorf("the node cannot listen at %s, since another process does, and that is no node that takes this one; give one of them another address: %w", seed, err)
@@ -132,6 +138,10 @@ func (m *Mesh) bootstrap(ctx context.Context) error {
 		}
 		return fmt.Errorf("no node answers at %s: %w", seed, err)
 	})
+	if err == nil && m.config.addressTaken && !shared.Load() {
+		m.log.Warn("another process listens at the address of this node, and has not answered as a node that takes this one: this one listens elsewhere until it is free",
+			"node", m.config.Node, "address", m.config.Address, "listens_at", m.OwnAddress())
+	}
 	if lasting(err) || (m.config.addressTaken || m.config.ClientOnly) && !errors.Is(err, membership.ErrSelf) {
 		return err
 	}
