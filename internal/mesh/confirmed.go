@@ -24,6 +24,8 @@ func (m *Mesh) Unconfirmed(ctx context.Context) []string {
 		case <-changed:
 		case <-ctx.Done():
 			return late
+		case <-m.ctx.Done(): // the node has left, and nobody answers it any more
+			return late
 		}
 	}
 }

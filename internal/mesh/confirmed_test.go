@@ -128,3 +128,21 @@ func TestAConfirmationThatCannotBeReadOrIsOfAnEarlierRunDoesNotCount(t *testing.
 		t.Errorf("the earlier run counts: %v", late)
 	}
 }
+
+func TestANodeThatHasLeftWaitsForNoConfirmation(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	offered := &changingHost{}
+	a := startHost(t, ctx, "a", offered)
+	slow := newSlowHost()
+	b := startHost(t, ctx, "b", slow)
+	defer stop(t, b)
+	if late := a.Unconfirmed(ctx); late != nil {
+		t.Errorf("not confirmed by %v", late)
+	}
+	stop(t, a)
+	offered.changed.Store(true)
+	if a.Unconfirmed(ctx); ctx.Err() != nil {
+		t.Error("it waited until its context ended")
+	}
+}
