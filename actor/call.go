@@ -49,7 +49,11 @@ func Call[Out, In any, A Address](ctx context.Context, from Sender, to A, in In)
 	if s.scheduler.stepping != nil {
 		s.scheduler.stepping.call(ctx, p, pid, messagesOf[In]().k.name, func() bool { return w.waits(turn) }, func(err error) { w.failed(turn, err) })
 	}
-	return w.wait(ctx, s, p, turn)
+	out, err := w.wait(ctx, s, p, turn)
+	if err != nil && err == ctx.Err() {
+		err = fmt.Errorf("actor: call of %s: %w", pid, err)
+	}
+	return out, err
 }
 
 // call is the body of an envelope with a call: In goes to the process, the reply to request.

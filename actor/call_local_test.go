@@ -163,6 +163,9 @@ func TestACallEndsWithItsContext(t *testing.T) {
 		started := time.Now()
 		_, err := Call[any](late, s, pid, never)
 		wantError(t, err, context.DeadlineExceeded)
+		if !strings.Contains(err.Error(), pid.String()) {
+			t.Errorf("the error is %q, without the process", err)
+		}
 		if waited := time.Since(started); waited != time.Minute {
 			t.Errorf("it waited for %s", waited)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -297,6 +298,20 @@ func TestCallsThatNobodyWaitsForDoNotHoldUpStop(t *testing.T) {
 		t.Error(err)
 	}
 	want(t, "active", g.Stats().Active, 0)
+}
+
+func TestTheErrorOfACallWhoseTimeIsOverNamesTheGrain(t *testing.T) {
+	st := watch()
+	st.hold = make(chan struct{})
+	system, _ := start(t, grain.Config{Store: st})
+	defer close(st.hold)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err := grain.Call[int](ctx, system, ada, nap{1})
+	wantError(t, err, context.DeadlineExceeded)
+	if !strings.Contains(err.Error(), ada.String()) {
+		t.Errorf("the error is %q", err)
+	}
 }
 
 func TestStopEndsTheActivationsInPeace(t *testing.T) {

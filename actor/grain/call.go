@@ -3,6 +3,7 @@ package grain
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"time"
 
@@ -25,7 +26,7 @@ func Call[Out, In any](ctx context.Context, from actor.Sender, to Address, in In
 	if a := g.directory.find(to); a != nil {
 		out, err := callHere[Out](ctx, g, from, a, in)
 		if err == nil || !moved(err) {
-			return out, err
+			return out, timeOver(ctx, to, err)
 		}
 	}
 	var out Out
@@ -40,7 +41,15 @@ func Call[Out, In any](ctx context.Context, from actor.Sender, to Address, in In
 		out, err = actor.Call[Out](ctx, from, actor.Name{Name: hostName, Node: owner}, routed[In]{Kind: to.Kind, Key: to.Key, Message: in})
 		return err
 	})
-	return out, err
+	return out, timeOver(ctx, to, err)
+}
+
+// timeOver names the grain in the error of a call whose time is over.
+func timeOver(ctx context.Context, to Address, err error) error {
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("grain: call of %s: %w", to, err)
+	}
+	return err
 }
 
 // callHere calls an activation of this node that was pinned for it.
