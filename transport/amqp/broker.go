@@ -145,7 +145,7 @@ func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(dat
 // run waits for the end of the session and connects again.
 func (b *broker) run(p *session) {
 	for p != nil {
-		p.watch(b.returned)
+		p.watch(b.returned, b.alarm)
 		b.session.Store(nil)
 		if b.closed.Load() {
 			return
@@ -166,8 +166,26 @@ func (b *broker) returned(subject string) {
 	}
 }
 
-// WhyLost is why the last attempt to connect again failed; nil where none did.
-func (b *broker) WhyLost() error { return b.failed.Err() }
+// alarm takes an alarm of the broker for the loss of the connection until it is over, since nothing that is published arrives meanwhile.
+func (b *broker) alarm(err error) {
+	switch {
+	case b.closed.Load():
+	case err != nil && b.events.Lost != nil:
+		b.events.Lost(b.explain(err))
+	case err == nil && b.events.Restored != nil:
+		b.events.Restored()
+	}
+}
+
+// WhyLost is the alarm that the broker has, or why the last attempt to connect again failed; nil where none did.
+func (b *broker) WhyLost() error {
+	if p := b.session.Load(); p != nil {
+		if alarm := p.alarm.Load(); alarm != nil {
+			return *alarm
+		}
+	}
+	return b.failed.Err()
+}
 
 // renew makes a session with the subscriptions that were confirmed.
 func (b *broker) renew() (*session, error) {
@@ -181,14 +199,14 @@ func (b *broker) renew() (*session, error) {
 	defer stop()
 	if err := b.resubscribe(p); err != nil {
 		p.fail(err)
-		p.watch(func(string) {}) // until its deliveries have ended
+		p.watch(func(string) {}, func(error) {}) // until its deliveries have ended
 		return nil, err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed.Load() || !stop() {
 		p.fail(net.ErrClosed)
-		p.watch(func(string) {})
+		p.watch(func(string) {}, func(error) {})
 		return nil, net.ErrClosed
 	}
 	b.session.Store(p)

@@ -154,6 +154,31 @@ func TestABrokerThatTakesNoMessagesStillTakesSubscriptions(t *testing.T) {
 	transporttest.Receive(t, full)
 }
 
+func TestAnAlarmOfTheBrokerIsALossThatTellsTheCauseUntilItIsOver(t *testing.T) {
+	server := brokers.ForTest(t, brokers.RabbitMQ, brokers.Config{})
+	m := transporttest.Join(t, server.URL(), transport.Config{})
+	messages := m.Messages(t, "alarmed")
+	watermark := func(share string) {
+		t.Helper()
+		if err := server.RabbitMQControl("set_vm_memory_high_watermark", share); err != nil {
+			t.Fatal(err)
+		}
+	}
+	watermark("0")
+	m.Publish("alarmed", []byte("first")) // who publishes is told
+	if err := transporttest.Receive(t, m.Lost); !strings.Contains(err.Error(), "alarm") {
+		t.Errorf("the loss is reported as %v", err)
+	}
+	if err := m.Publish("alarmed", []byte("second")); err == nil || !strings.Contains(err.Error(), "alarm") {
+		t.Errorf("publishing gives %v", err)
+	}
+	watermark("0.4")
+	transporttest.Receive(t, m.Restored)
+	transporttest.Await(t, messages, "first")
+	m.Publish("alarmed", []byte("third"))
+	transporttest.Await(t, messages, "third")
+}
+
 func TestAMQPOverTLS(t *testing.T) {
 	authority := transporttest.NewAuthority(t, "test authority")
 	files := authority.Issue(t, t.TempDir(), "127.0.0.1")

@@ -1,6 +1,7 @@
 package amqp
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -28,7 +29,9 @@ type session struct {
 	queueOf               func(subject string) (string, time.Duration)
 	publishing, consuming *line
 	returns               chan amqp091.Return
-	ended                 chan struct{} // is closed when it broke
+	alarms                chan amqp091.Blocking // which the broker sends who publishes while it has one
+	alarm                 atomic.Pointer[error] // nil for none
+	ended                 chan struct{}         // is closed when it broke
 	deliveries            sync.WaitGroup
 	leaving               atomic.Bool
 
@@ -58,6 +61,7 @@ func open(ctx context.Context, a *amqp.Address, config transport.Config, queueOf
 	}
 	p := &session{queueOf: queueOf, publishing: publishing, consuming: consuming, ended: make(chan struct{})}
 	p.returns = publishing.channel.NotifyReturn(make(chan amqp091.Return, 64))
+	p.alarms = publishing.connection.NotifyBlocked(make(chan amqp091.Blocking, 8))
 	return p, nil
 }
 
@@ -82,9 +86,9 @@ func openLine(ctx context.Context, a *amqp.Address, config transport.Config) (*l
 	return l, nil
 }
 
-// watch waits for the end of the session, and reports messages that came back.
-func (p *session) watch(returned func(subject string)) {
-	returns, publishing, consuming := p.returns, p.publishing.closed, p.consuming.closed
+// watch waits for the end of the session. It reports messages that came back, and alarms: nil is the end of one.
+func (p *session) watch(returned func(subject string), alarm func(error)) {
+	returns, alarms, publishing, consuming := p.returns, p.alarms, p.publishing.closed, p.consuming.closed
 	for {
 		select {
 		case message, open := <-returns:
@@ -93,6 +97,18 @@ func (p *session) watch(returned func(subject string)) {
 				continue
 			}
 			returned(message.RoutingKey)
+		case a, open := <-alarms:
+			switch {
+			case !open:
+				alarms = nil
+			case a.Active:
+				err := fmt.Errorf("RabbitMQ has an alarm and takes no messages: %s", cmp.Or(a.Reason, "it is short of memory or disk"))
+				p.alarm.Store(&err)
+				alarm(err)
+			default:
+				p.alarm.Store(nil)
+				alarm(nil)
+			}
 		case err := <-publishing[0]:
 			p.lost(&publishing[0], err)
 		case err := <-publishing[1]:
@@ -103,6 +119,8 @@ func (p *session) watch(returned func(subject string)) {
 			p.lost(&consuming[1], err)
 		case <-p.ended:
 			for range p.returns { // which the library closes
+			}
+			for range p.alarms {
 			}
 			p.deliveries.Wait()
 			return
@@ -143,6 +161,9 @@ func (p *session) reason() error {
 }
 
 func (p *session) publish(subject string, data []byte, probe bool) error {
+	if alarm := p.alarm.Load(); alarm != nil { // it would wait until the alarm is over
+		return *alarm
+	}
 	to, key := exchange, subject
 	if p.queueOf != nil {
 		if queue, _ := p.queueOf(subject); queue == subject {
