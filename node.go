@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/admission"
+	"github.com/sabir-go/sabir/internal/identity"
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/mesh"
@@ -193,9 +194,16 @@ func Serve(services ...Servable) NodeOption {
 	return nodeOption(func(n *Node) { n.toServe = append(n.toServe, services...) })
 }
 
-// NodeID names the node. By default the name is made of the host's and the process's, and of a number for the second node of a process and those after it.
+// NodeID names the node, in up to 200 bytes without control characters and *. By default the name is made of the host's and the process's, and of a number for the second node of a process and those after it.
 func NodeID(id string) NodeOption {
-	return nodeOptionOnce("NodeID", option.Caller(), func(n *Node) { n.id = id })
+	at := option.Caller()
+	return nodeOptionOnce("NodeID", at, func(n *Node) {
+		if bad := identity.BadID(id); bad != "" {
+			n.optionProblem(Errorf(CodeInvalidArgument, nameBadOption, "%s: the id %.100q %s", at, id, bad))
+			return
+		}
+		n.id = id
+	})
 }
 
 // Logger sets the node's logger. Default: slog.Default.

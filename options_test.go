@@ -41,3 +41,12 @@ func TestRunGivesWhatStopsNoMoreTimeThanStopTimeout(t *testing.T) {
 		t.Error("the service was given more time")
 	}
 }
+
+func TestAnIDThatNoNodeMayHaveIsAnErrorOfTheStart(t *testing.T) {
+	for _, id := range []string{"", "*", "orders-*", "a\nb", strings.Repeat("n", 201)} {
+		err := sabir.NewNode(sabir.NodeID(id), sabir.Logger(quiet)).Start(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "options_test.go") {
+			t.Errorf("a node with the id %q starts with %v", id, err)
+		}
+	}
+}

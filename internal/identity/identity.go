@@ -25,6 +25,8 @@ func BadID(id string) string {
 		return "is not valid UTF-8"
 	case strings.ContainsFunc(id, unicode.IsControl):
 		return "has a control character"
+	case strings.Contains(id, "*"):
+		return "has a *, which stands for any text where nodes are named"
 	}
 	return ""
 }
