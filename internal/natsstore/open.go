@@ -105,11 +105,17 @@ func Open(ctx context.Context, at *url.URL, config Config, options ...jetstream.
 		log = slog.Default()
 	}
 	c := &Connection{Address: address}
+	var refusals backoff.Reasons
 	if address.Embedded() && address.Store != "" {
 		c.folder = disk.Of(address.Store)
 	}
 	c.Conn, c.release, err = natstransport.Connect(ctx, at, transport.Config{Name: config.Name, TLS: config.TLS, Secret: config.Secret, Keyed: true},
 		natsgo.Name(config.Name+nats.StoreClient),
+		natsgo.ErrorHandler(func(_ *natsgo.Conn, _ *natsgo.Subscription, err error) {
+			if errors.Is(err, natsgo.ErrPermissionViolation) && refusals.Due(err) { // who asked gets no answer
+				log.Warn("jetstream: the server refuses what this program asks for: its user lacks a right", "address", address.Name, "error", err)
+			}
+		}),
 		natsgo.DisconnectErrHandler(func(_ *natsgo.Conn, err error) {
 			if config.Lost != nil {
 				config.Lost()
