@@ -41,6 +41,7 @@ const (
 	firstRetry        = 200 * time.Millisecond // after a question that no node answered; the pause grows up to the interval
 	minAnswerInterval = 50 * time.Millisecond  // between two answers, however many nodes ask
 	maxPresence       = 16 << 10               // bytes of a message
+	unheardAfter      = 3                      // announcements that have not come back
 )
 
 // Presence is a membership by messages that all nodes get, as over a broker. Each node announces itself when it starts, in
@@ -61,6 +62,7 @@ type Presence struct {
 	keyMismatch  bool                // a message came of a node whose key is another
 	oldVersion   bool                // a message came of a node of protocol version 2
 	accompanied  bool                // a message came of another node with this one's key, so neither of the two is this one's mistake
+	missed       int                 // announcements and questions since one of this node's own messages came back
 	lastSent     int64               // sign.When of the last one
 	lastAnswer   time.Time           // when this node last announced itself
 	answerDue    bool                // another node has asked since
@@ -154,6 +156,9 @@ func (p *Presence) Start(ctx context.Context, self Member, watch func(Change)) e
 		return err
 	}
 	p.lock.Lock()
+	if p.missed > 0 {
+		p.warnUnheard()
+	}
 	err = p.duplicate
 	switch {
 	case err != nil || p.accompanied:
@@ -182,6 +187,9 @@ func (p *Presence) alone() bool {
 // back to this node.
 func (p *Presence) ask(ctx context.Context) error {
 	asked := time.Now()
+	p.lock.Lock()
+	p.missed++
+	p.lock.Unlock()
 	p.send(presenceWho)
 	timer := time.NewTimer(echoTimeout)
 	defer timer.Stop()
@@ -239,6 +247,10 @@ func (p *Presence) Receive(message []byte) {
 		return
 	}
 	if s.Instance == p.self.Instance && s.ID == p.self.ID {
+		if p.missed > unheardAfter {
+			p.config.Log.Info("the broker brings back again what this node says to all nodes", "node", p.self.ID)
+		}
+		p.missed = 0
 		select {
 		case p.echo <- struct{}{}:
 		default:
@@ -365,6 +377,25 @@ func (p *Presence) send(kind presenceKind) {
 	}
 }
 
+// countUnheard counts announcements until one comes back.
+func (p *Presence) countUnheard() {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if p.disconnected || p.config.Observe {
+		return
+	}
+	if p.missed++; p.missed == unheardAfter+1 {
+		p.warnUnheard()
+	}
+}
+
+// warnUnheard logs that none of this node's own messages comes back, which brokers do not report to everybody who lacks a right. The caller holds the lock.
+func (p *Presence) warnUnheard() {
+	p.missed = unheardAfter + 1
+	p.config.Log.Warn("the broker does not bring back what this node says to all nodes of its cluster, so they do not find each other: look at its rights to publish and to subscribe there",
+		"node", p.self.ID, "cluster", p.config.Cluster)
+}
+
 // Failed drops a member, see [Membership], and asks it to announce itself if it is still there.
 func (p *Presence) Failed(id string) {
 	p.lock.Lock()
@@ -413,6 +444,7 @@ func (p *Presence) loop() {
 			return
 		case <-ticker.C:
 			p.dropSilent()
+			p.countUnheard()
 			p.send(presenceHere)
 		case <-again.C:
 			if !p.alone() {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sabir-go/sabir/internal/bubbletest"
@@ -34,10 +35,11 @@ type broker struct {
 	inside  []*membership.Presence
 	outside map[*membership.Presence]bool
 	said    int
+	log     strings.Builder
 }
 
 func (r *broker) enter(key string, config membership.PresenceConfig) *membership.Presence {
-	config.Log = slog.New(slog.DiscardHandler)
+	config.Log = slog.New(slog.NewTextHandler(&r.log, nil))
 	if key != "" {
 		config.Keys = seal.NewKeys(strings.Split(key, ",")...)
 	}
@@ -221,6 +223,33 @@ func TestAnOldGoodbyeDoesNotCount(t *testing.T) {
 		a.Receive(bye)
 		wantNews(t, "a", na)
 		again.Stop(t.Context())
+	})
+}
+
+func TestANodeWhoseMessagesDoNotComeBackWarnsOfIt(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		const warning, over = "does not bring back", "brings back again"
+		var r broker
+		a := r.enter("", membership.PresenceConfig{})
+		expect := func(when, want string, times int) {
+			t.Helper()
+			synctest.Wait()
+			if strings.Count(r.log.String(), want) != times {
+				t.Errorf("%s the log is\n%s", when, r.log.String())
+			}
+		}
+		r.shut(a, true)
+		startPresence(t, a, "a")
+		expect("without rights at its start", warning, 1)
+		time.Sleep(time.Hour)
+		expect("an hour later", warning, 1)
+		r.shut(a, false)
+		time.Sleep(time.Minute)
+		expect("with rights", over, 1)
+		expect("with rights", warning, 1)
+		r.shut(a, true)
+		time.Sleep(time.Minute)
+		expect("when its rights are taken away", warning, 2)
 	})
 }
 
