@@ -34,6 +34,9 @@ func (c *Client) Keep(ctx context.Context, keys Keys, working func()) error {
 	}
 	changed, err := c.enter(ctx, keys)
 	if err != nil {
+		if _, answered := errors.AsType[*directory.Status](err); answered { // an etcd without space for more takes no key, and has all that are there
+			_, _ = c.report(ctx, keys)
+		}
 		return err
 	}
 	revision, err := c.report(ctx, keys)
