@@ -377,6 +377,37 @@ func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 	}
 }
 
+func TestAnAddressThatTwoActionsWantIsAnErrorOfTheStart(t *testing.T) {
+	echo := func(_ context.Context, in putItem) (putItem, error) { return in, nil }
+	for about, test := range map[string]struct {
+		name   string // of the action
+		routes []sabir.ActionOption
+		says   string
+	}{
+		"a route twice":                     {"again", []sabir.ActionOption{sabir.Route("PUT", "/items/{id}")}, "actions items.put and more.again: there is a route PUT /items/{id} already"},
+		"a parameter of another name":       {"again", []sabir.ActionOption{sabir.Route("PUT", "/items/{name}")}, "are for the same paths"},
+		"the address of a call":             {"again", []sabir.ActionOption{sabir.Route("POST", "/items/put")}, "action more.again: calls of action items.put have the address POST /items/put"},
+		"that of batches":                   {"again", []sabir.ActionOption{sabir.Route("POST", "/batch")}, "batches of calls have the address POST /batch"},
+		"its own one, with another form":    {"again", []sabir.ActionOption{sabir.Route("POST", "/more/again")}, ""},
+		"its own one, and fields elsewhere": {"header", nil, "its calls have the address POST /more/header, where all fields come from the body"},
+	} {
+		more := sabir.NewService("more")
+		if test.name == "header" {
+			sabir.Handle(more, "header", func(_ context.Context, in findItem) (findItem, error) { return in, nil }, sabir.Route("POST", "/more/header"))
+		} else {
+			sabir.Handle(more, test.name, echo, test.routes...)
+		}
+		node := sabir.NewNode(sabir.Serve(store(), more), sabir.HTTP(":0"))
+		err := node.Start(t.Context())
+		if err == nil {
+			node.Stop(t.Context())
+		}
+		if (err != nil) != (test.says != "") || err != nil && !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v", about, err)
+		}
+	}
+}
+
 func TestAnOptionOfHTTPGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 	key := "0123456789abcdef"
 	for name, options := range map[string][]gateway.HTTPOption{

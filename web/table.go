@@ -89,34 +89,52 @@ func (ts *tables) make() *table {
 			return t // another goroutine has made it
 		}
 	}
-	t, problems := newTable(ts.server)
-	for _, p := range problems {
+	t, own, others := newTable(ts.server)
+	for _, p := range append(own, others...) {
 		ts.server.node.Log().Error("an action cannot be called over http", "node", ts.server.node.ID(), "error", p)
 	}
 	ts.current.Store(t)
 	return t
 }
 
-// newTable makes the targets of all public actions.
-func newTable(f *server) (t *table, problems []error) {
+// check returns what is wrong with the addresses of this node's actions.
+func (ts *tables) check() error {
+	ts.making.Lock()
+	defer ts.making.Unlock()
+	t, own, _ := newTable(ts.server)
+	if len(own) > 0 {
+		return errors.Join(own...)
+	}
+	ts.current.Store(t)
+	return nil
+}
+
+// newTable makes the targets of all public actions. What is wrong with those of this node is in own; others has what is wrong with those of other
+// nodes, which take no address from this node's.
+func newTable(f *server) (t *table, own, others []error) {
 	t = &table{changed: f.node.Changed(), calls: make(map[string]*target), folders: make(map[string]bool), protocols: make(map[string]*target)}
 	for _, d := range f.settings.routeGroups() {
 		t.calls[d.prefix+batchPath] = &target{routeGroup: d, path: d.prefix + batchPath, page: (*requestContext).batch, chain: d.chain, needsKeep: d.needsKeep, limit: d.timeout, body: d.body}
 	}
 	var offered []*sabir.Action
-	for _, a := range f.node.Actions() {
-		if !f.offers(a) {
-			continue
-		}
-		if !isOperatorAction(a) {
-			offered = append(offered, a)
-		}
-		for _, d := range f.groupsOf(a) {
-			if err := t.add(f, d, a); err != nil {
-				problems = append(problems, err)
+	for _, remote := range []bool{false, true} {
+		for _, a := range f.node.Actions() {
+			if a.Remote != remote || !f.offers(a) {
+				continue
+			}
+			if !isOperatorAction(a) {
+				offered = append(offered, a)
+			}
+			for _, d := range f.groupsOf(a) {
+				if err := t.add(f, d, a); err != nil && remote {
+					others = append(others, err)
+				} else if err != nil {
+					own = append(own, err)
+				}
 			}
 		}
 	}
+	hidden := t.hidden(f, offered)
 	for _, a := range f.node.Absent() { // which answer that they are not available now
 		if !f.offers(a) {
 			continue
@@ -127,11 +145,35 @@ func newTable(f *server) (t *table, problems []error) {
 	}
 	for _, p := range f.settings.protocols {
 		if err := t.addProtocol(f, p, offered); err != nil {
-			problems = append(problems, err)
+			others = append(others, err)
 		}
 	}
 	t.reserve(f)
-	return t, problems
+	return t, append(own, hidden...), others
+}
+
+// hidden returns an error for each REST form of this node's actions that no request reaches, because calls have its address and come first.
+func (t *table) hidden(f *server, offered []*sabir.Action) (errs []error) {
+	for _, a := range offered {
+		if a.Remote {
+			continue
+		}
+		for _, d := range f.groupsOf(a) {
+			for _, r := range a.Routes {
+				call := t.calls[d.prefix+r.Pattern]
+				switch {
+				case r.Method != http.MethodPost || call == nil:
+				case call.action == nil:
+					errs = append(errs, fmt.Errorf("action %s: batches of calls have the address POST %s; give the route another path", a.Name, call.path))
+				case call.action.Name != a.Name:
+					errs = append(errs, fmt.Errorf("action %s: calls of action %s have the address POST %s; give the route another path", a.Name, call.action.Name, call.path))
+				case !r.Body || len(r.Params) > 0 || len(r.Form) > 0:
+					errs = append(errs, fmt.Errorf("action %s: its calls have the address POST %s, where all fields come from the body; give the route another path", a.Name, call.path))
+				}
+			}
+		}
+	}
+	return errs
 }
 
 // reserved stands in the REST forms for addresses that are not those of actions.
@@ -228,6 +270,9 @@ func (t *table) addRoute(d *routeGroup, a *sabir.Action, r route.Route) error {
 		form.chain, form.needsKeep = append(slices.Clip(form.chain), exchange.Filter{Name: "cache", After: new(httpcache.Headers).After}), true
 	}
 	if err := t.rest.Add(r.Method, form.path, form); err != nil {
+		if other, _, ok := t.rest.Find(r.Method, form.path, nil); ok && other.action.Name != a.Name {
+			return fmt.Errorf("actions %s and %s: %w", other.action.Name, a.Name, err)
+		}
 		return fmt.Errorf("action %s: %w", a.Name, err)
 	}
 	return nil

@@ -148,6 +148,9 @@ func (s *server) Start(ctx context.Context) error {
 	if err := s.prepare(&hostCheck{checkHost: onlyLocal, host: where.Host}, onlyLocal); err != nil {
 		return err
 	}
+	if err := s.tables.check(); err != nil {
+		return err
+	}
 	listen := net.ListenConfig{KeepAlive: -1} // four system calls for each connection: the engine sets it for those that it hands over
 	listener, err := listen.Listen(ctx, "tcp", where.At.String())
 	if err != nil {
