@@ -11,6 +11,17 @@ import (
 
 // ServeHTTP answers requests that come through net/http.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == "PRI" { // which HTTP/2 begins with, and net/http hands over where what follows is not the rest of it
+		w.Header().Set("Connection", "close")
+		http.Error(w, "the preface of HTTP/2 is not whole", http.StatusBadRequest)
+		return
+	}
+	if r.URL.Path == "" { // of the target http://host, which stands for http://host/ (RFC 9110, section 4.2.3)
+		at := *r.URL
+		at.Path = "/"
+		r = r.WithContext(r.Context())
+		r.URL = &at
+	}
 	s.requests.Add(1)
 	x := exchanges.Get().(*exchange.Exchange)
 	defer func() {

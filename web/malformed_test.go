@@ -70,6 +70,7 @@ func TestMalformedRequestsAreRefusedAndReachNoHandler(t *testing.T) {
 		"a folded header":                  {"POST /counted/double HTTP/1.1\r\n Host: localhost\r\n\r\n", 400},
 		"no host":                          {"POST /counted/double HTTP/1.1\r\nContent-Length: 0\r\n\r\n", 400},
 		"two hosts":                        {postHead + "Host: other\r\nContent-Length: 0\r\n\r\n", 400},
+		"a preface of HTTP/2, broken off":  {"PRI * HTTP/2.0\r\n\r\nSMITH\r\n", 400},
 		"no HTTP":                          {"hello there, how are you\r\n\r\n", 400},
 		"an unknown version":               {"POST /counted/double HTTP/3.7\r\nHost: localhost\r\n\r\n", 505},
 		"a NUL in the path":                {"POST /counted\x00/double HTTP/1.1\r\nHost: localhost\r\n\r\n", 400},
@@ -92,6 +93,24 @@ func TestMalformedRequestsAreRefusedAndReachNoHandler(t *testing.T) {
 	}
 	if n := runs.Load(); n != 0 {
 		t.Errorf("%d malformed requests reached the handler", n)
+	}
+}
+
+func TestATargetWithoutAPathStandsForTheRoot(t *testing.T) {
+	node := start(t, sabir.Serve(shop()), sabir.HTTP(":0", Mount("/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			w.WriteHeader(http.StatusTeapot)
+		}
+	}))))
+	plain := start(t, sabir.Serve(shop()), sabir.HTTP(":0"))
+	for _, target := range []string{"http://localhost", "http://localhost?a=1"} {
+		const rest = " HTTP/1.1\r\nHost: localhost\r\n\r\n"
+		if got := rawAsk(t, rawDial(t, plain), "GET "+target+rest); got != 200 {
+			t.Errorf("%s: %d", target, got)
+		}
+		if got := rawAsk(t, rawDial(t, node), "GET "+target+rest); got != http.StatusTeapot {
+			t.Errorf("%s of a mounted handler: %d", target, got)
+		}
 	}
 }
 
