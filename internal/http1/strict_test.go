@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/internal/httpstrict/stricttest"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -85,7 +84,7 @@ func TestRequestsThatAreRefusedAreCounted(t *testing.T) {
 func TestARefusalIsReadAlsoByAClientThatStillSends(t *testing.T) {
 	_, addr := serve(t, &handler{})
 	c := dial(t, addr)
-	go io.WriteString(c, stricttest.Heads["a folded header"]+strings.Repeat("x", httpstrict.LingerBytes/2))
+	go io.WriteString(c, stricttest.Heads["a folded header"]+strings.Repeat("x", 8<<20))
 	if got := c.read(); got.status != 400 || !got.close || !strings.Contains(got.body, "folded") {
 		t.Errorf("%+v", got)
 	}
