@@ -32,9 +32,10 @@ type page struct {
 	open   bool                     // anyone may read the page's files
 	allow  func(*http.Request) bool // nil: everyone may read what describes the API
 
-	mu   sync.Mutex
-	made time.Time
-	kept map[string]answerBody // what was made since, by name
+	mu     sync.Mutex
+	made   time.Time
+	kept   map[string]answerBody // what was made since, by name
+	keptAt string                // the prefix that it was made for
 }
 
 type answerBody struct {
@@ -137,7 +138,7 @@ func (p *page) describe(w http.ResponseWriter, r *http.Request, name string) {
 		http.Error(w, "the description of this API is for those who have its key", http.StatusUnauthorized)
 		return
 	}
-	a, err := p.document(name)
+	a, err := p.document(name, mountedAt(r))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		http.NotFound(w, r)
@@ -152,17 +153,30 @@ func (p *page) describe(w http.ResponseWriter, r *http.Request, name string) {
 	}
 }
 
-// document makes a document, or takes the one that was made a moment ago. There are no more of them than types and three.
-func (p *page) document(name string) (answerBody, error) {
+// mountedAt returns what a handler around this one, such as http.StripPrefix, has taken from the front of the path: "/api" or "".
+func mountedAt(r *http.Request) string {
+	asked, err := url.ParseRequestURI(r.RequestURI)
+	if err != nil {
+		return ""
+	}
+	prefix, ok := strings.CutSuffix(asked.EscapedPath(), r.URL.EscapedPath())
+	if !ok || strings.HasPrefix(prefix, "//") { // which would be another host
+		return ""
+	}
+	return prefix
+}
+
+// document makes a document, or takes the one that was made a moment ago. There are no more of them than types and three, all for one prefix.
+func (p *page) document(name, prefix string) (answerBody, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now := time.Now(); p.kept == nil || now.Sub(p.made) >= keepFor {
-		p.made, p.kept = now, map[string]answerBody{}
+	if now := time.Now(); p.kept == nil || now.Sub(p.made) >= keepFor || p.keptAt != prefix {
+		p.made, p.kept, p.keptAt = now, map[string]answerBody{}, prefix
 	}
 	if a, ok := p.kept[name]; ok {
 		return a, nil
 	}
-	body, err := p.build(name)
+	body, err := p.build(name, prefix)
 	if err != nil {
 		return answerBody{}, err
 	}
@@ -171,10 +185,13 @@ func (p *page) document(name string) (answerBody, error) {
 	return a, nil
 }
 
-func (p *page) build(name string) ([]byte, error) {
+func (p *page) build(name, prefix string) ([]byte, error) {
 	a := p.get()
 	switch name {
 	case "openapi.json":
+		if len(a.Servers) == 0 && prefix != "" {
+			a.Servers = []string{prefix}
+		}
 		return Document(a)
 	case "asyncapi.json":
 		if a.Events == nil {

@@ -70,6 +70,21 @@ func TestServedDocumentIsTheDocument(t *testing.T) {
 	}
 }
 
+func TestTheDocumentOfAMountedPageNamesTheServerWhereItIsMounted(t *testing.T) {
+	a := shop(t)
+	a.Servers = nil
+	h := openapi.Page("/docs", func() api.API { return a })
+	below := http.NewServeMux()
+	below.Handle("/docs/", h)
+	below.Handle("/api/v1/", http.StripPrefix("/api/v1", h))
+	for address, want := range map[string]string{"/docs/openapi.json": "/", "/api/v1/docs/openapi.json": "/api/v1", "http://shop.test/api/v1/docs/openapi.json": "/api/v1"} {
+		var doc struct{ Servers []struct{ URL string } }
+		if err := json.Unmarshal(ask(below, "GET", address).Body.Bytes(), &doc); err != nil || len(doc.Servers) != 1 || doc.Servers[0].URL != want {
+			t.Errorf("%s: %v, %v", address, doc.Servers, err)
+		}
+	}
+}
+
 func TestServedAPICanBeReadBack(t *testing.T) {
 	var a api.API
 	if err := json.Unmarshal(ask(page(t), "GET", "/docs/api.json").Body.Bytes(), &a); err != nil {
