@@ -37,6 +37,9 @@ nobody emits events over HTTP.
 			if broadcast && groups != nil {
 				return usagef("--broadcast tells every group: leave out --group")
 			}
+			if err := names.Check(args[0]); err != nil {
+				return usagef("%v", err)
+			}
 			payload, err := c.readInput(command.Context(), args[1:])
 			if err != nil {
 				return err

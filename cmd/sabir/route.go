@@ -63,13 +63,16 @@ out among nodes.`,
   sabir route set users.get node=node-3=20% node=node-4=20% --join tcp://:7700`,
 		Args: takes(2, -1, "an action or a pattern, and shares such as v2=5%"),
 		RunE: func(command *cobra.Command, args []string) error {
-			in := introspect.Route{Name: args[0]}
+			in, decision := introspect.Route{Name: args[0]}, membership.Decision{Route: args[0]}
 			for _, text := range args[1:] {
 				share, err := parseShare(text)
 				if err != nil {
 					return err
 				}
-				in.Shares = append(in.Shares, share)
+				in.Shares, decision.Shares = append(in.Shares, share), append(decision.Shares, membership.Share(share))
+			}
+			if err := decision.Check(); err != nil {
+				return usagef("%v", err)
 			}
 			return c.changeRoute(command.Context(), in, "set")
 		},
