@@ -35,6 +35,9 @@
 // The methods need no locks: only one of them runs at a time. They may block, since a blocked process costs the others nothing.
 // A sleeping process takes a few hundred bytes and no goroutine, so a node can have a million of them.
 //
+// Messages and answers are not copied on one node: who sends and who receives share the maps, slices and pointers in them, so that neither changes
+// them afterwards. A handler that answers with a map or a slice of its state answers with a copy, such as maps.Clone makes.
+//
 // An error that a message handler returns ends the process; so does a panic. What then happens to others is up to [Process.Link]
 // and [Process.Monitor], and to supervisors, which start the process again.
 //

@@ -2,6 +2,8 @@
 package cart
 
 import (
+	"maps"
+
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
 )
@@ -28,7 +30,7 @@ func (c *Cart) Add(p *actor.Process, m Add) (int, error) {
 	return c.Value[m.Item], c.Save(p) // saved before the caller has the answer
 }
 
-func (c *Cart) Show(_ *actor.Process, _ Show) (Items, error) { return c.Value, nil }
+func (c *Cart) Show(_ *actor.Process, _ Show) (Items, error) { return maps.Clone(c.Value), nil } // on one node the caller would share the map
 
 // Kind defines the grain: nodes serve it, and callers name it.
 var Kind = grain.Define("cart", grain.OnCall((*Cart).Add), grain.OnCall((*Cart).Show))

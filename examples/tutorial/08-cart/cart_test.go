@@ -2,6 +2,7 @@ package cart
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -51,6 +52,32 @@ func TestACartSurvivesItsNode(t *testing.T) {
 	}
 	if got := addLamps(t); got != 4 {
 		t.Errorf("%d lamps after another node has come, want 4", got)
+	}
+}
+
+func TestACartThatWasShownDoesNotChange(t *testing.T) {
+	ctx := t.Context()
+	st, err := store.Open(ctx, "mem://shown")
+	if err != nil {
+		t.Fatal(err)
+	}
+	system := actor.NewSystem(actor.Config{})
+	grains := grain.New(system, grain.Config{Store: st}, Kind)
+	node := sabir.NewNode(system.Option(), grains.Option(), sabir.Logger(slog.New(slog.DiscardHandler)))
+	if err := node.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	defer node.Stop(context.Background())
+	add := func() error {
+		_, err := grain.Call[int](ctx, system, Kind.Key("ada"), Add{Item: "lamp", Count: 1})
+		return err
+	}
+	if err := add(); err != nil {
+		t.Fatal(err)
+	}
+	shown, err := grain.Call[Items](ctx, system, Kind.Key("ada"), Show{})
+	if err := errors.Join(err, add()); err != nil || shown["lamp"] != 1 {
+		t.Errorf("%v, %v", shown, err)
 	}
 }
 
