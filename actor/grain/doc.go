@@ -26,7 +26,7 @@
 //
 // # Where a grain is
 //
-// A node serves the kinds that it was given with [Serve], and may call all. The nodes that serve a kind share out its
+// A node serves the kinds that [New] gave it, and may call all. The nodes that serve a kind share out its
 // grains by rendezvous hashing over kind and key, so when one of n comes or goes, about one in n grains moves. A node
 // learns what others serve when the link between their systems comes up, and forgets it when that is lost or the other
 // stops; see Grains.WaitFor for the first moments of a node.
@@ -52,7 +52,7 @@
 //
 // An activation that was fenced out and does not know it yet answers calls that save nothing from its old state. A caller that
 // must not see that makes the handler [Strong], which asks the store before it answers, or serves only where most nodes are
-// seen: see [Among].
+// seen: see Among of [Config].
 //
 // # State
 //
@@ -62,7 +62,7 @@
 // the error; [ErrOutcomeUnknown] when it is unknown whether it was saved. An error that a handler of calls returns
 // without that is the caller's answer, and the value stays as the handler has left it.
 //
-// States are saved in JSON, so that they can be read in the store, or in the native codec, see [NativeState]; the
+// States are saved in JSON, so that they can be read in the store, or in the native codec, see NativeState of [Config]; the
 // first byte is the form's mark, and both are read whichever is written. In both, fields may be added and removed between
 // deployments. An older program that saves drops the fields that it does not know.
 //
@@ -77,7 +77,7 @@
 //
 // # Bounds
 //
-// [MaxActive] activations of a node, [Mailbox] messages that wait for one. One that is idle for [IdleAfter] rests; there is
+// Those of [Config]: MaxActive activations of a node, Mailbox messages that wait for one. One that is idle for IdleAfter rests; there is
 // no timer for each, but a look at all of them four times in that time. A message that comes while a grain is on its way
 // to rest waits for the next activation.
 //

@@ -14,7 +14,7 @@
 // Names of members are matched with their case: "Name" is not "name". A member whose name differs from that of a field in its
 // case only is refused: to skip it would lose what its writer meant, and to take it would let one document mean two things.
 // Other members that the target has no field for are checked and skipped, so that a peer may be newer; a codec made with
-// [Strict] refuses them.
+// Strict of [Config] refuses them.
 //
 // # What values look like
 //

@@ -82,7 +82,7 @@ type presentNode struct {
 }
 
 // NewPresence makes a membership whose messages go to all nodes by broadcast, this one included; the owner passes the messages
-// that arrive to [Presence.Received]. broadcast may lose messages and is called by one goroutine at a time.
+// that arrive to [Presence.Receive]. broadcast may lose messages and is called by one goroutine at a time.
 func NewPresence(broadcast func(message []byte) error, config PresenceConfig) *Presence {
 	if config.Interval <= 0 {
 		config.Interval = defaultInterval

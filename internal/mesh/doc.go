@@ -11,7 +11,7 @@
 //
 // # How a node comes to know another
 //
-// [Mesh.Listen] takes the address. [Mesh.Start] dials the seeds (bootstrap.go) and starts the membership, whose changes come to
+// [Mesh.Listen] takes the address. [Mesh.Enter] dials the seeds (bootstrap.go) and starts the membership, whose changes come to
 // changed (links.go): for each member there is a [Peer], and maintain has it dialled until it has its links (peer.go). After the
 // handshake AddLink makes the link and sends this node's catalog over it; announce sends what changes later as a difference. The catalog of the other side comes by Post, waits for
 // updateLoop (catalog.go), goes into the registry, and the host rebuilds its tables.

@@ -99,7 +99,7 @@ func (s *Store) see(at uint64) {
 // now. A cleaning that fails is made up for before this store reads from Redis again; until one of its nodes has done so,
 // other nodes find the answers.
 //
-// It returns when replicas have it too: see [Replicas]. Where too few confirm it in time, the error reports that, and the
+// It returns when replicas have it too: see Replicas of [Config]. Where too few confirm it in time, the error reports that, and the
 // cleaning holds for as long as none of them takes over.
 func (s *Store) Invalidate(ctx context.Context, pattern string) error {
 	c, err := s.connected(ctx)
