@@ -2,10 +2,14 @@ package hessian
 
 import (
 	"fmt"
+	"strings"
 	"unsafe"
 )
 
 func (d *Decoder) slice(p *plan, at unsafe.Pointer, tag byte) bool {
+	if isObject(tag) {
+		return d.enumSet(p, at)
+	}
 	if !isList(tag) {
 		return d.mismatch("list")
 	}
@@ -41,6 +45,29 @@ func (d *Decoder) slice(p *plan, at unsafe.Pointer, tag byte) bool {
 	*h = made
 	d.end(number)
 	return d.fault == nil
+}
+
+// enumSet reads the object as which Dubbo's library writes a java.util.EnumSet: it has the class of the constants, and their list.
+func (d *Decoder) enumSet(p *plan, at unsafe.Pointer) bool {
+	start := d.pos
+	class, ok := d.instance()
+	if !ok {
+		return false
+	}
+	if !strings.HasSuffix(d.defs[class].name, ".EnumSetHandler") {
+		d.pos = start
+		return d.mismatch("list")
+	}
+	number := d.begin(start, p, at)
+	from, count := d.defs[class].from, d.defs[class].count
+	for i := range count {
+		if name := d.names[from+i]; name != "objects" && !d.skip() || name == "objects" && !d.value(p, at) {
+			under(d.fault, name)
+			return false
+		}
+	}
+	d.end(number)
+	return true
 }
 
 // elements reads n values in a row. Their bytes are promised already.

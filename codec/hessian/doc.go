@@ -35,8 +35,8 @@
 //
 // # Reading
 //
-// A target of a Go type takes every value that fits it, whatever Java called it: a list of any type for a slice, a map
-// or an object of any class for a struct or a map, any number that the target can hold for a number (a double must
+// A target of a Go type takes every value that fits it, whatever Java called it: a list of any type for a slice, and an
+// EnumSet as Dubbo writes it, a map or an object of any class for a struct or a map, any number that the target can hold for a number (a double must
 // be a whole number to be an integer), null for everything (the zero value). Fields that the target does not have are
 // skipped. A target of type any takes
 //

@@ -178,3 +178,21 @@ func TestJavaReadsGoTypes(t *testing.T) {
 		}
 	}
 }
+
+// What Dubbo's library, hessian-lite 4.0.4, writes for an ArrayList of set, set and EnumSet.noneOf(Color.class), with set = EnumSet.of(RED, GREEN).
+const javaEnumSets = "{C00com.alibaba.com.caucho.hessian.io.EnumSetHandler\x92\x07objects\x04type`r\x07[objectC\x0dArbiter$Color\x91\x04name" +
+	"a\x03REDa\x05GREENC\x0fjava.lang.Class\x91\x04nameb\x0dArbiter$Color`r\x90Q\x93Q\x94Q\x95`p\x90Q\x95"
+
+func TestAnEnumSetOfJavaIsReadAsTheListOfItsConstants(t *testing.T) {
+	want := [][]javaColor{{"RED", "GREEN"}, {"RED", "GREEN"}, {}}
+	if got := decode[[][]javaColor](t, []byte(javaEnumSets)); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := decode[[][]string](t, []byte(javaEnumSets)); len(got) != 3 || got[1][1] != "GREEN" {
+		t.Errorf("as texts: %q", got)
+	}
+	var other struct{ List []int32 }
+	if err := hessian.Codec.Decode([]byte("H\x04ListC\x01X\x91\x07objects`x\x91Z"), &other); err == nil || !strings.Contains(err.Error(), "want list, got object") {
+		t.Errorf("an object of another class in the place of a list: %v", err)
+	}
+}

@@ -28,6 +28,10 @@ func (f *dubboFile) declare(class string) error {
 	case strings.HasPrefix(class, timePackage):
 		f.declareTime(class, name)
 		return nil
+	case slices.Contains(sqlTypes, class):
+		f.printf("// %s is %s, to the millisecond.\ntype %s struct {\nValue time.Time `json:\"value\"`\n}\n\n", name, class, name)
+		fmt.Fprintf(&f.inits, "hessian.Register[%s](%q)\n", name, class)
+		return nil
 	case c.Enum:
 		f.declareEnum(c, name)
 		return nil
@@ -49,7 +53,11 @@ func (f *dubboFile) declare(class string) error {
 				continue
 			}
 			seen[field.Name] = true
-			fmt.Fprintf(&fields, "%s %s `json:%q`\n", unique(exported(field.Name), taken), f.typeOf(fill(field.Type, given)), field.Name)
+			of := fill(field.Type, given)
+			if field.Type.Arrays == 0 && slices.Contains(sqlTypes, field.Type.Name) {
+				of.Name = "java.util.Date" // as which Java writes a field that is declared so
+			}
+			fmt.Fprintf(&fields, "%s %s `json:%q`\n", unique(exported(field.Name), taken), f.typeOf(of), field.Name)
 		}
 	}, false)
 	if err != nil {

@@ -33,7 +33,7 @@ func TestAnInterfaceOfDubboIsAPackage(t *testing.T) {
 	}
 	var out bytes.Buffer
 	actions, notes, err := WriteDubbo(&out, depotClasses(t), depotService, "depot")
-	if err != nil || actions != 13 || len(notes) != 3 || out.String() != string(want) {
+	if err != nil || actions != 13 || len(notes) != 4 || out.String() != string(want) {
 		t.Errorf("%d actions, %q, %v:\n%s", actions, notes, err, out.String())
 	}
 }
@@ -73,6 +73,11 @@ func TestWhatGoCannotSayOfJavaIsANote(t *testing.T) {
 		"a class without Serializable": {javaclass.Type{Name: "com.shop.Plain"}, []*javaclass.Class{{Name: "com.shop.Plain"}}, "Arg1 *Plain ",
 			"com.shop.Plain is not Serializable"},
 		"a list of shorts": {list("java.lang.Short"), nil, "Arg1 []int16 ", "Java gets an Integer, Double or String for each java.lang.Short"},
+		"a list of sets": {javaclass.Type{Name: "java.util.List", Of: []javaclass.Type{{Name: "java.util.Set", Of: []javaclass.Type{{Name: "java.lang.Integer"}}}}}, nil, "Arg1 [][]int32 ",
+			"Java gets an ArrayList or HashMap for each Set<Integer>"},
+		"a map of arrays": {javaclass.Type{Name: "java.util.Map", Of: []javaclass.Type{{Name: "java.lang.String"}, {Name: "int", Arrays: 1}}}, nil, "Arg1 map[string][]int32 ",
+			"Java gets an ArrayList or HashMap for each int[]"},
+		"a map of any keys": {javaclass.Type{Name: "java.util.Map"}, nil, "Arg1 map[string]any ", "has texts as keys here"},
 		"a list of a class": {javaclass.Type{Name: "com.shop.Many"}, []*javaclass.Class{{Name: "com.shop.Many", Super: javaclass.Type{Name: "java.util.ArrayList"}}}, "Arg1 any ",
 			"com.shop.Many is any, since it extends a class of java.util"},
 		"a map of objects": {javaclass.Type{Name: "java.util.Map", Of: []javaclass.Type{{Name: "com.shop.Key"}, {Name: "java.lang.Long"}}}, []*javaclass.Class{class("com.shop.Key")},
@@ -81,7 +86,10 @@ func TestWhatGoCannotSayOfJavaIsANote(t *testing.T) {
 			"Arg1 *Base ", "only the fields of Base are kept"},
 		"a class that inherits from a missing one": {javaclass.Type{Name: "com.shop.Heir"}, []*javaclass.Class{{Name: "com.shop.Heir", Super: javaclass.Type{Name: "com.shop.Gone"}}},
 			"Arg1 *Heir ", "com.shop.Gone was not in what was read"},
-		"an exception": {javaclass.Type{Name: "com.shop.Late"}, []*javaclass.Class{{Name: "com.shop.Late", Super: javaclass.Type{Name: "java.lang.Exception"}}}, "Arg1 *hessian.Exception ", ""},
+		"characters":          {javaclass.Type{Name: "char", Arrays: 1}, nil, "Arg1 string ", ""},
+		"a timestamp":         {javaclass.Type{Name: "java.sql.Timestamp"}, nil, "Arg1 *Timestamp ", ""},
+		"lists of timestamps": {list("java.sql.Timestamp"), nil, `type Timestamp struct { Value time.Time ` + "`json:\"value\"` }", ""},
+		"an exception":        {javaclass.Type{Name: "com.shop.Late"}, []*javaclass.Class{{Name: "com.shop.Late", Super: javaclass.Type{Name: "java.lang.Exception"}}}, "Arg1 *hessian.Exception ", ""},
 	} {
 		text, notes := written(t, c.of, c.classes...)
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), c.text) || !strings.Contains(strings.Join(notes, "\n"), c.note) {

@@ -28,7 +28,7 @@ var plainTypes = map[string]string{
 var boxedTypes = map[string]string{
 	"java.lang.Boolean": "bool", "java.lang.Byte": "int8", "java.lang.Short": "int16", "java.lang.Integer": "int32", "java.lang.Long": "int64",
 	"java.lang.Float": "float32", "java.lang.Double": "float64",
-	"java.util.Date": "time.Time", "java.sql.Timestamp": "time.Time", "java.sql.Date": "time.Time", "java.sql.Time": "time.Time",
+	"java.util.Date": "time.Time",
 }
 
 var lists = []string{"java.util.List", "java.util.Collection", "java.lang.Iterable", "java.util.ArrayList", "java.util.LinkedList", "java.util.Set", "java.util.HashSet",
@@ -36,6 +36,9 @@ var lists = []string{"java.util.List", "java.util.Collection", "java.lang.Iterab
 
 var mapTypes = []string{"java.util.Map", "java.util.HashMap", "java.util.LinkedHashMap", "java.util.TreeMap", "java.util.SortedMap", "java.util.concurrent.ConcurrentMap",
 	"java.util.concurrent.ConcurrentHashMap"}
+
+// broad are the lists and maps that Java's Hessian makes of those without a type. It makes others where a method or a field has their class, but not within lists and maps.
+var broad = []string{"java.util.List", "java.util.Collection", "java.lang.Iterable", "java.util.ArrayList", "java.util.Map", "java.util.HashMap"}
 
 // narrow are the types that Java's Hessian reads as Integer or Double within lists and maps.
 var narrow = []string{"java.lang.Byte", "java.lang.Short", "java.lang.Float", "java.lang.Character"}
@@ -60,6 +63,9 @@ const (
 	timePackage   = "java.time."
 	handlePackage = "com.alibaba.com.caucho.hessian.io.java8."
 )
+
+// sqlTypes are dates which Java's Hessian writes and reads as objects, except in fields: where a method has one, it refuses a java.util.Date, and in a list it leaves that.
+var sqlTypes = []string{"java.sql.Timestamp", "java.sql.Date", "java.sql.Time"}
 
 // signature writes what a method takes and gives in the terms of a contract. An input that needs a type gets its name from that of the contract.
 func (f *dubboFile) signature(m dubboMethod, name string) (in, out string, types []string, maker, shape string) {
@@ -204,12 +210,21 @@ func (f *dubboFile) value(t javaclass.Type) string {
 	return strings.TrimPrefix(text, "*")
 }
 
-// element is the type of the elements of a list or a map, where null is left to objects.
-func (f *dubboFile) element(t javaclass.Type) string {
-	if t.Arrays == 0 && slices.Contains(narrow, t.Name) {
+// contained is the type of the elements of a list or a map.
+func (f *dubboFile) contained(t javaclass.Type) string {
+	text := f.element(t)
+	switch {
+	case t.Arrays == 0 && slices.Contains(narrow, t.Name):
 		f.note("in lists and maps, Java gets an Integer, Double or String for each %s", t.Name)
+	case (strings.HasPrefix(text, "[]") && text != "[]byte" || strings.HasPrefix(text, "map[")) && (t.Arrays > 0 || !slices.Contains(broad, t.Name)):
+		f.note("in lists and maps, Java gets an ArrayList or HashMap for each %s", typeText(t))
 	}
-	if t.Arrays == 0 && (boxedTypes[t.Name] != "" || strings.HasPrefix(t.Name, timePackage)) {
+	return text
+}
+
+// element is the type of what an array, a list or a map has, where null is left to objects.
+func (f *dubboFile) element(t javaclass.Type) string {
+	if t.Arrays == 0 && (boxedTypes[t.Name] != "" || strings.HasPrefix(t.Name, timePackage) || slices.Contains(sqlTypes, t.Name)) {
 		return strings.TrimPrefix(f.typeOf(t), "*")
 	}
 	return f.typeOf(t)
@@ -219,8 +234,11 @@ func (f *dubboFile) element(t javaclass.Type) string {
 func (f *dubboFile) typeOf(t javaclass.Type) string {
 	if t.Arrays > 0 {
 		t.Arrays--
-		if t.Arrays == 0 && t.Name == "byte" {
+		switch {
+		case t.Arrays == 0 && t.Name == "byte":
 			return "[]byte"
+		case t.Arrays == 0 && t.Name == "char":
+			return "string" // as Java writes and reads it
 		}
 		return "[]" + f.element(t)
 	}
@@ -240,10 +258,13 @@ func (f *dubboFile) typeOf(t javaclass.Type) string {
 	}
 	switch {
 	case slices.Contains(lists, t.Name):
-		return "[]" + f.element(argument(t))
+		return "[]" + f.contained(argument(t))
 	case slices.Contains(mapTypes, t.Name):
 		return f.mapOf(t)
 	case strings.HasPrefix(t.Name, timePackage) && timeFields[t.Name[len(timePackage):]] != "":
+		return "*" + f.nameOf(t.Name)
+	case slices.Contains(sqlTypes, t.Name):
+		f.use("time.")
 		return "*" + f.nameOf(t.Name)
 	}
 	return f.classOf(t)
@@ -262,15 +283,18 @@ func (f *dubboFile) use(text string) {
 }
 
 func (f *dubboFile) mapOf(t javaclass.Type) string {
+	const textsOnly = "a map without a class of its keys has texts as keys here: one with others is refused"
 	if len(t.Of) != 2 {
+		f.note(textsOnly)
 		return "map[string]any"
 	}
-	key, value := f.element(t.Of[0]), f.element(t.Of[1])
+	key, value := f.contained(t.Of[0]), f.contained(t.Of[1])
 	c := f.classes[t.Of[0].Name]
 	switch {
 	case key == "string", key == "bool", integers[key] != "", c != nil && c.Enum && t.Of[0].Arrays == 0:
 		return "map[" + key + "]" + value
 	case t.Of[0].Name == "java.lang.Object":
+		f.note(textsOnly)
 		return "map[string]" + value
 	}
 	f.note("a map with keys of %s is a *hessian.Map", typeText(t.Of[0]))
@@ -320,7 +344,7 @@ func (f *dubboFile) classOf(t javaclass.Type) string {
 	of := make([]string, len(c.Parameters))
 	for i := range of {
 		if of[i] = "any"; len(t.Of) == len(of) && (f.within != t.Name || t.Of[i].Variable) { // Go has no type that contains itself with ever longer arguments
-			of[i] = f.element(t.Of[i])
+			of[i] = f.contained(t.Of[i])
 		}
 	}
 	return name + "[" + strings.Join(of, ", ") + "]"
