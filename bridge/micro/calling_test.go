@@ -73,23 +73,25 @@ func TestErrorsOfGoMicroHaveTheirMeaning(t *testing.T) {
 		for _, c := range []struct {
 			action string
 			code   int
+			text   string
 			want   *sabir.Error
 		}{
-			{"lab.fail", 400, sabir.NewError(sabir.CodeInvalidArgument, "lab.fail", "")},
-			{"lab.fail", 401, sabir.NewError(sabir.CodeUnauthenticated, "lab.fail", "")},
-			{"lab.fail", 404, sabir.NewError(sabir.CodeNotFound, "lab.fail", "")},
-			{"lab.fail", 408, sabir.ErrDeadlineExceeded},
-			{"lab.fail", 409, sabir.NewError(sabir.CodeAborted, "lab.fail", "")},
-			{"lab.fail", 500, sabir.NewError(sabir.CodeInternal, "lab.fail", "")},
-			{"lab.fail", 503, sabir.NewError(sabir.CodeUnavailable, "lab.fail", "")},
-			{"lab.fail", 0, sabir.NewError(sabir.CodeUnknown, sabir.ErrHandlerFailed.Name, "")},
-			{"lab.nope", 0, sabir.ErrActionNotFound},
+			{"lab.fail", 400, "because", sabir.NewError(sabir.CodeInvalidArgument, "lab.fail", "")},
+			{"lab.fail", 401, "because", sabir.NewError(sabir.CodeUnauthenticated, "lab.fail", "")},
+			{"lab.fail", 404, "because", sabir.NewError(sabir.CodeNotFound, "lab.fail", "")},
+			{"lab.fail", 408, "because", sabir.ErrDeadlineExceeded},
+			{"lab.fail", 409, "because", sabir.NewError(sabir.CodeAborted, "lab.fail", "")},
+			{"lab.fail", 500, "because", sabir.NewError(sabir.CodeInternal, "lab.fail", "")},
+			{"lab.fail", 503, "because", sabir.NewError(sabir.CodeUnavailable, "lab.fail", "")},
+			{"lab.fail", 0, "because", sabir.NewError(sabir.CodeUnknown, sabir.ErrHandlerFailed.Name, "")},
+			{"lab.fail", 0, context.DeadlineExceeded.Error(), sabir.ErrDeadlineExceeded},
+			{"lab.nope", 0, "because", sabir.ErrActionNotFound},
 		} {
-			_, err := sabir.Call[labOut](t.Context(), n, c.action, labIn{Code: c.code, Text: "because"})
+			_, err := sabir.Call[labOut](t.Context(), n, c.action, labIn{Code: c.code, Text: c.text})
 			if !errors.Is(err, c.want) || sabir.AsError(err).Retryable {
-				t.Errorf("%s %d: %#v", c.action, c.code, sabir.AsError(err))
+				t.Errorf("%s %d %q: %#v", c.action, c.code, c.text, sabir.AsError(err))
 			}
-			if origin, ok := errors.AsType[*micro.Error](err); c.action == "lab.fail" && (!ok || origin.Code != int32(c.code) || origin.Detail != "because") {
+			if origin, ok := errors.AsType[*micro.Error](err); c.action == "lab.fail" && (!ok || origin.Code != int32(c.code) || origin.Detail != c.text) {
 				t.Errorf("%d: go-micro's error is %+v", c.code, origin)
 			}
 		}

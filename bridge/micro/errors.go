@@ -1,6 +1,7 @@
 package micro
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -57,7 +58,7 @@ func errorFrom(text, node string) *sabir.Error {
 	switch {
 	case strings.HasPrefix(text, "rpc: can't find "), strings.HasPrefix(text, "rpc: service/endpoint request ill-formed"):
 		e.Code, e.Name = sabir.ErrActionNotFound.Code, sabir.ErrActionNotFound.Name
-	case origin.Code == http.StatusRequestTimeout:
+	case origin.Code == http.StatusRequestTimeout, origin.ID == "" && origin.Detail == context.DeadlineExceeded.Error(): // the error of its context that a handler returned
 		e.Code, e.Name = sabir.ErrDeadlineExceeded.Code, sabir.ErrDeadlineExceeded.Name
 	case origin.ID == "":
 		e.Name = sabir.ErrHandlerFailed.Name
