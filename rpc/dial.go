@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/deadconn"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -197,7 +198,7 @@ func (p *peer) dial(ctx context.Context, network, address string) (net.Conn, err
 	if p.address != "" {
 		address = p.address
 	}
-	return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, address)
+	return (&net.Dialer{Timeout: dialTimeout, Control: deadconn.Control}).DialContext(ctx, network, address)
 }
 
 // options are those of connect's clients.

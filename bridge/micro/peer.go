@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/deadconn"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -67,11 +68,11 @@ var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interva
 
 // newClients returns the clients for HTTP/1.1, and for HTTP/2 without TLS.
 func newClients() (http1, http2 *http.Client) {
-	dialer := &net.Dialer{Timeout: dialLimit, KeepAliveConfig: keepAlive}
+	dialer := &net.Dialer{Timeout: dialLimit, KeepAliveConfig: keepAlive, Control: deadconn.Control}
 	client := func(p *http.Protocols) *http.Client {
 		return &http.Client{
 			Transport: &http.Transport{DialContext: dialer.DialContext, Protocols: p, DisableCompression: true, MaxIdleConns: 4 * maxPooled, MaxIdleConnsPerHost: maxPooled,
-				IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 1 << 20, HTTP2: &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second}},
+				IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 1 << 20},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}

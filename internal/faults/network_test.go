@@ -230,3 +230,27 @@ func TestNodesThatAPartitionSeparatesDropEachOtherAndComeTogetherAgain(t *testin
 		})
 	}
 }
+
+func TestAConnectionToAForeignServerThatCarriesNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t)
+	brokers.Program(t, "ss", "iproute2")
+	server := launch(t, setup{ID: "server", Works: true, GRPC: n.host(1) + ":7800"}, "ip", "netns", "exec", n.names[1])
+	server.awaitStart()
+	client := launch(t, setup{ID: "client", Dials: "http://" + n.host(1) + ":7800"}, "ip", "netns", "exec", n.names[0])
+	client.awaitStart()
+	calls := workload{Callers: 1, Calls: 1, Timeout: time.Second}
+	until(t, waitLimit, "calls are answered", func() bool { return ask[report](client, "load", calls).failures() == 0 })
+
+	of := regexp.MustCompile(`:(\d+) +\S+:7800`).FindStringSubmatch(n.in(0, "ss", "-Htn", "state", "established"))
+	if of == nil {
+		t.Fatal("there is no connection")
+	}
+	n.filterAt(1, "tcp sport "+of[1]+" drop") // as when another machine has taken the address over
+	lost := time.Now()
+	if r := ask[report](client, "load", calls); r.failures() == 0 {
+		t.Fatal("a call over the connection was answered: the rule drops nothing")
+	}
+	until(t, waitLimit, "calls are answered over another connection", func() bool { return ask[report](client, "load", calls).failures() == 0 })
+	t.Logf("calls were answered again after %v", time.Since(lost))
+}

@@ -28,7 +28,9 @@ import (
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/policy"
+	"github.com/sabir-go/sabir/rpc"
 	"github.com/sabir-go/sabir/transport/tcp"
+	"github.com/sabir-go/sabir/web"
 )
 
 // setupVariable is the environment variable that makes the test binary a node.
@@ -53,8 +55,10 @@ type setup struct {
 	TLS        *transporttest.Files
 	Files      uint64 // how many it may have open; 0 for no change
 
-	HTTP       bool // serves work.echo over HTTP
-	Processors int  // that it may use; 0 for all
+	HTTP       bool   // serves work.echo over HTTP
+	GRPC       string // the address where it serves work over gRPC
+	Dials      string // the URL of a server that it calls over gRPC
+	Processors int    // that it may use; 0 for all
 }
 
 // host is a node and what the tests ask of it.
@@ -108,6 +112,12 @@ func newHost(s setup) (*host, error) {
 	}
 	if s.HTTP {
 		options = append(options, sabir.HTTP(":0"))
+	}
+	if s.GRPC != "" {
+		options = append(options, sabir.HTTP(s.GRPC, rpc.Serve(), web.AllowUnauthenticated()))
+	}
+	if s.Dials != "" {
+		options = append(options, rpc.Dial(rpc.Foreign{URL: s.Dials}))
 	}
 	join := []cluster.Option{cluster.Zone(s.Zone), cluster.Seeds(s.Seeds...), cluster.Name(cmp.Or(s.Cluster, "faults")), cluster.Key(s.Key, s.FormerKey)}
 	if s.ClientOnly {
