@@ -22,6 +22,8 @@ type Error struct {
 	Retryable bool
 	Data      any
 	Node      string
+
+	text string // the code of an error of Node, such as "ECONNREFUSED"
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -88,6 +90,7 @@ func errorFrom(w *wireError, node string) *sabir.Error {
 		w = &wireError{Name: "Error", Message: "the node answered that the call failed, and not why"}
 	}
 	origin := &Error{Class: w.Name, Message: w.Message, Code: number(w.Code), Type: w.Type, Retryable: w.Retryable, Data: w.Data, Node: w.NodeID}
+	origin.text, _ = w.Code.(string)
 	if origin.Node == "" {
 		origin.Node = node
 	}
@@ -159,8 +162,11 @@ func errorTo(err error, action, node string) *wireError {
 	}
 	if origin, ok := errors.AsType[*Error](err); ok {
 		w.Name, w.Type, w.Data = origin.Class, origin.Type, origin.Data
-		if origin.Code != 0 {
+		switch {
+		case origin.Code != 0:
 			w.Code = origin.Code
+		case origin.text != "":
+			w.Code = origin.text
 		}
 		return w
 	}

@@ -182,3 +182,14 @@ func TestTheFrameworkOfANodeThatHidesItsVersionHasNoSpaceBehindIt(t *testing.T) 
 		t.Errorf("the framework is %q and the language %q", got.Framework, got.Go)
 	}
 }
+
+func TestTheCodeOfAnErrorOfNodeGoesOnToMoleculer(t *testing.T) {
+	var came wireError
+	if err := json.Decode([]byte(`{"name":"Error","message":"connect ECONNREFUSED","code":"ECONNREFUSED"}`), &came); err != nil {
+		t.Fatal(err)
+	}
+	passedOn := fmt.Errorf("the handler: %w", errorFrom(&came, "js"))
+	if w := errorTo(passedOn, "orders.relay", "go"); w.Code != "ECONNREFUSED" || w.Name != "Error" {
+		t.Errorf("the error is passed on as %+v", w)
+	}
+}

@@ -67,7 +67,7 @@ func object(members map[string]any, depth int) *schema.Schema {
 
 // member is the schema of a member with its rules. A member that may be left out is null then, which fastest-validator takes for it.
 func (r rule) member() *schema.Schema {
-	if r.optional && r.Default == nil && !slices.Equal(r.Type, schema.Types{"array"}) {
+	if r.optional && !slices.Equal(r.Type, schema.Types{"array"}) {
 		r.nullable()
 	}
 	s := r.Schema

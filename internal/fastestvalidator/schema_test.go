@@ -21,7 +21,7 @@ func written(t testing.TB, params string) string {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := gofile.Write(&out, api.API{Actions: []api.Action{{Name: "a.b", In: in}}}, "x"); err != nil {
+	if err := gofile.WriteMoleculer(&out, api.API{Actions: []api.Action{{Name: "a.b", In: in}}}, "x"); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Join(strings.Fields(out.String()), " ")
@@ -31,12 +31,12 @@ func TestParamsBecomeGoTypesWithTheirRules(t *testing.T) {
 	for params, want := range map[string]string{
 		`{"id":"number"}`: "ID float64 `json:\"id\"`",
 		`{"id":"number|integer|positive|min:1|max:9"}`:                                        "ID int64 `json:\"id\" validate:\"min=1,max=9,gt=0\"`",
-		`{"id":{"type":"number","integer":true,"convert":true,"optional":true,"max":5}}`:      "ID *int64 `json:\"id\" validate:\"omitempty,max=5\"`",
+		`{"id":{"type":"number","integer":true,"convert":true,"optional":true,"max":5}}`:      "ID *int64 `json:\"id,omitzero\" validate:\"omitempty,max=5\"`",
 		`{"name":"string|min:3|max:255"}`:                                                     "Name string `json:\"name\" validate:\"min=3,max=255\"`",
 		`{"name":{"type":"string","empty":false,"trim":true,"description":"who it is"}}`:      "// who it is Name string `json:\"name\" validate:\"min=1\"`",
-		`{"mail":"email|optional"}`:                                                           "Mail *string `json:\"mail\" validate:\"omitempty,email\"`",
-		`{"page":{"type":"number","integer":true,"default":1}}`:                               "Page int64 `json:\"page\" default:\"1\"`",
-		`{"on":"boolean|default:true"}`:                                                       "On bool `json:\"on\" default:\"true\"`",
+		`{"mail":"email|optional"}`:                                                           "Mail *string `json:\"mail,omitzero\" validate:\"omitempty,email\"`",
+		`{"page":{"type":"number","integer":true,"default":1}}`:                               "Page *int64 `json:\"page,omitzero\" default:\"1\"`",
+		`{"on":"boolean|default:true"}`:                                                       "On *bool `json:\"on,omitzero\" default:\"true\"`",
 		`{"at":"date"}`:                                                                       "At time.Time `json:\"at\"`",
 		`{"tags":"string[]"}`:                                                                 "Tags []string `json:\"tags\"`",
 		`{"tags":{"type":"array","items":"string|min:2","max":3,"unique":true}}`:              "Tags []string `json:\"tags\" validate:\"max=3,unique,dive,min=2\"`",
@@ -49,6 +49,9 @@ func TestParamsBecomeGoTypesWithTheirRules(t *testing.T) {
 		`{"either":["string","number"]}`:                                                      "Either any `json:\"either\"`",
 		`{"either":["string"],"none":"forbidden","$$strict":true}`:                            "type ABInput struct { Either string `json:\"either\"` }",
 		`{"odd":7,"fn":{"type":"custom"},"t":{"type":"tuple","items":["string","number"]}}`:   "Fn any `json:\"fn\"` Odd any `json:\"odd\"` T []any `json:\"t\"`",
+		`{"tags":{"type":"array","items":"string","min":1,"optional":true}}`:                  "Tags []string `json:\"tags,omitzero\" validate:\"omitempty,min=1\"`",
+		`{"more":{"type":"record","key":"string","value":"number","optional":true}}`:          "More map[string]float64 `json:\"more,omitzero\"`",
+		`{"any":"any|optional"}`:                                                              "Any any `json:\"any,omitzero\"`",
 		`{"$$root":true,"type":"array","items":"number"}`:                                     "sabir.NewAction[[]float64, sabir.Empty]",
 		`{}`:   "sabir.NewAction[struct{}, sabir.Empty]",
 		`null`: "sabir.NewAction[any, sabir.Empty]",
@@ -101,7 +104,7 @@ func FuzzSchema(f *testing.F) {
 			t.Fatalf("%s: %s, %v", params, text, err)
 		}
 		var out bytes.Buffer
-		if err := gofile.Write(&out, api.API{Actions: []api.Action{{Name: "a.b", In: in}}}, "x"); err != nil {
+		if err := gofile.WriteMoleculer(&out, api.API{Actions: []api.Action{{Name: "a.b", In: in}}}, "x"); err != nil {
 			t.Fatalf("%s: %v", params, err)
 		}
 		if _, err := format.Source(out.Bytes()); err != nil {

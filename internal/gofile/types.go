@@ -142,6 +142,8 @@ func (f *file) structure(s *schema.Schema) string {
 		maybe := about.ProtoType == "optional" && text != "any" // a pointer that is left out, and not null
 		if maybe || !slices.Contains(s.Required, p.Name) && f.isStruct(about) && !f.sentByValue(about) {
 			text, name = "*"+strings.TrimPrefix(text, "*"), p.Name+",omitempty"
+		} else if f.absent && !slices.Contains(s.Required, p.Name) {
+			name += ",omitzero"
 		}
 		if rest, _ := about.Nullable(); slices.Equal(rest.Type, schema.Types{"string"}) && integers[rest.Format] != "" {
 			name += ",string"

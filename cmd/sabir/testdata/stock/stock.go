@@ -11,7 +11,7 @@ import (
 type StockReserveInput struct {
 	Amount  int64   `json:"amount" validate:"gt=0"`
 	Article string  `json:"article" validate:"min=1"`
-	Note    *string `json:"note"`
+	Note    *string `json:"note,omitzero"`
 }
 
 // StockReserve: takes articles out of the stock
