@@ -148,6 +148,11 @@ type boxes struct {
 	Counts []*int                   `json:"counts"`
 	ByHost map[netip.Addr]time.Time `json:"by_host"`
 	Grid   [][]netip.Addr           `json:"grid"`
+	Sums   [][4]byte                `json:"sums"`
+	SumOf  map[string]*[4]byte      `json:"sum_of"`
+	Rows   []*[]string              `json:"rows"`
+	RowOf  map[string]*[]int        `json:"row_of"`
+	Maps   []*map[string]int        `json:"maps"`
 }
 
 // giveBack adds an action that answers with its input.
@@ -227,6 +232,38 @@ func TestTheProtoFileAndReflectionDescribeFieldsThatAreOthersInJSONTheSame(t *te
 	compareMethods(t, s, 5)
 }
 
+type (
+	tree    []tree
+	folders map[string]folders
+	chains  []map[string]chains
+	menu    []struct {
+		Name string `json:"name"`
+		Sub  menu   `json:"sub"`
+	}
+	references []*references
+	// forest has lists and maps that have themselves inside, as fields and in others.
+	forest struct {
+		Tree    tree              `json:"tree"`
+		Again   tree              `json:"again"`
+		Maybe   *tree             `json:"maybe"`
+		Trees   map[string][]tree `json:"trees"`
+		Folders folders           `json:"folders"`
+		Menu    menu              `json:"menu"`
+		Links   references        `json:"links"`
+	}
+)
+
+func TestTheProtoFileAndReflectionDescribeListsThatHaveThemselvesInsideTheSame(t *testing.T) {
+	s := sabir.NewService("orders", sabir.Use(rpc.Package("shop.v1")))
+	giveBack[tree](s, "tree")
+	giveBack[folders](s, "folders")
+	giveBack[chains](s, "chains")
+	giveBack[menu](s, "menu")
+	giveBack[references](s, "references")
+	giveBack[forest](s, "forest")
+	compareMethods(t, s, 6)
+}
+
 // compareMethods compares what the methods of a service take by the file with what they take by reflection.
 func compareMethods(t *testing.T, s *sabir.Service, methods int) {
 	t.Helper()
@@ -236,7 +273,7 @@ func compareMethods(t *testing.T, s *sabir.Service, methods int) {
 	}
 	for i, method := range written.Service[0].Method {
 		for _, side := range []func(*descriptorpb.MethodDescriptorProto) string{(*descriptorpb.MethodDescriptorProto).GetInputType, (*descriptorpb.MethodDescriptorProto).GetOutputType} {
-			got, want := wireForm(written, side(method)), wireForm(reflected, side(reflected.Service[0].Method[i]))
+			got, want := wireForm(written, side(method), 8), wireForm(reflected, side(reflected.Service[0].Method[i]), 8)
 			if got != want {
 				t.Errorf("%s takes or gives\n%s, by reflection\n%s", method.GetName(), got, want)
 			}
@@ -244,22 +281,26 @@ func compareMethods(t *testing.T, s *sabir.Service, methods int) {
 	}
 }
 
-// wireForm tells how a message of a file is written: numbers and kinds of its fields, without the names of messages.
-func wireForm(file *descriptorpb.FileDescriptorProto, message string) string {
+// wireForm tells how a message of a file is written: numbers and kinds of its fields, without the names of messages. One may have itself inside, so it tells as many
+// levels as it is asked for.
+func wireForm(file *descriptorpb.FileDescriptorProto, message string, levels int) string {
+	if levels == 0 {
+		return "…"
+	}
 	for _, m := range file.MessageType {
 		if message == ".shop.v1."+m.GetName() {
-			return wireFormOf(file, m)
+			return wireFormOf(file, m, levels-1)
 		}
 		for _, entry := range m.NestedType {
 			if message == ".shop.v1."+m.GetName()+"."+entry.GetName() {
-				return wireFormOf(file, entry)
+				return wireFormOf(file, entry, levels-1)
 			}
 		}
 	}
 	return message
 }
 
-func wireFormOf(file *descriptorpb.FileDescriptorProto, m *descriptorpb.DescriptorProto) string {
+func wireFormOf(file *descriptorpb.FileDescriptorProto, m *descriptorpb.DescriptorProto, levels int) string {
 	var b strings.Builder
 	for _, f := range m.Field {
 		fmt.Fprintf(&b, "%d %s %s", f.GetNumber(), f.GetLabel(), f.GetType())
@@ -267,7 +308,7 @@ func wireFormOf(file *descriptorpb.FileDescriptorProto, m *descriptorpb.Descript
 			b.WriteString(" or none")
 		}
 		if f.TypeName != nil {
-			fmt.Fprintf(&b, " {%s}", wireForm(file, f.GetTypeName()))
+			fmt.Fprintf(&b, " {%s}", wireForm(file, f.GetTypeName(), levels))
 		}
 		b.WriteString("; ")
 	}

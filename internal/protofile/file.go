@@ -48,7 +48,7 @@ func Write(w io.Writer, a api.API, o Options) error {
 	if o.Lock == nil {
 		o.Lock = Lock{}
 	}
-	f := &file{api: a, options: o, taken: names{}, types: map[string]string{}, imports: map[string]bool{}, messages: map[string]string{}}
+	f := &file{api: a, options: o, taken: names{}, types: map[string]string{}, imports: map[string]bool{}, messages: map[string]string{}, begun: map[*schema.Schema]string{}}
 	f.nameTypes()
 	services := f.services()
 	for _, name := range slices.Sorted(maps.Keys(f.types)) {
@@ -145,8 +145,9 @@ type file struct {
 	taken    names             // of messages and services
 	types    map[string]string // named types with members -> messages
 	imports  map[string]bool
-	messages map[string]string // name -> text
-	problems []error           // of the lock
+	messages map[string]string         // name -> text
+	begun    map[*schema.Schema]string // the messages of what is being described, which may have itself inside
+	problems []error                   // of the lock
 }
 
 // nameTypes gives each named type with members its message, the services' names being kept free.

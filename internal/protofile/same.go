@@ -11,28 +11,34 @@ import (
 // which a message does not say.
 func (f *file) sharedBy(input string) string {
 	output, ok := strings.CutSuffix(input, "Input")
-	if !ok || f.types[output] == "" || !f.sameType(input, output, make(map[string]bool)) {
+	if !ok || f.types[output] == "" || !f.sameType(input, output, make(map[pair]bool)) {
 		return ""
 	}
 	return output
 }
 
+// pair has the schemas of an input and an output.
+type pair struct{ in, out *schema.Schema }
+
 // sameType compares a type with another. Those in compared are being compared already.
-func (f *file) sameType(input, output string, compared map[string]bool) bool {
-	if input == output || compared[input] {
+func (f *file) sameType(input, output string, compared map[pair]bool) bool {
+	if input == output {
 		return true
 	}
-	compared[input] = true
 	in, out := f.api.Types[input], f.api.Types[output]
 	return input == output+"Input" && in != nil && out != nil && in.GoType == out.GoType && f.sameFields(in, out, compared)
 }
 
-func (f *file) sameFields(in, out *schema.Schema, compared map[string]bool) bool {
+func (f *file) sameFields(in, out *schema.Schema, compared map[pair]bool) bool {
 	if in == nil || out == nil {
 		return in == out
 	}
 	in, _ = f.plain(in)
 	out, _ = f.plain(out)
+	if compared[pair{in, out}] { // a type has itself inside
+		return true
+	}
+	compared[pair{in, out}] = true
 	input, isNamed := typeName(in.Ref)
 	if output, named := typeName(out.Ref); named || isNamed {
 		return named && isNamed && f.sameType(input, output, compared)

@@ -144,27 +144,56 @@ func (f *file) list(s *schema.Schema, place string) shape {
 	if s.Items == nil {
 		return shape{name: valueType, repeated: true, message: true}
 	}
-	item := f.shape(s.Items, place+"Item")
-	if item.boxed() {
-		return shape{name: f.wrap(place+"Item", item), repeated: true, message: true}
-	}
+	item := f.element(s.Items, place+"Item")
 	return shape{name: item.name, repeated: true, note: item.note}
+}
+
+// element is the form of what a list or a map holds. A list or a map in it has a message, which is known before what is inside, since that may be the same
+// type: so is that of a struct without a name.
+func (f *file) element(s *schema.Schema, place string) shape {
+	if name, ok := f.begun[s]; ok {
+		return shape{name: name, message: true}
+	}
+	if in, _ := f.plain(s); !holds(in) {
+		out := f.shape(s, place)
+		if out.boxed() {
+			return shape{name: f.wrap(place, out), message: true}
+		}
+		return out
+	}
+	name := f.begin(s, place)
+	defer delete(f.begun, s)
+	f.fields(name, "", []row{{json: "value", shape: f.shape(s, place)}}, []int32{1})
+	return shape{name: name, message: true}
+}
+
+// begin names the message of a schema, by which what is inside refers to it.
+func (f *file) begin(s *schema.Schema, place string) string {
+	name := f.taken.take(protoname.Message(place))
+	f.begun[s] = name
+	return name
+}
+
+// holds reports whether a schema is that of a list or a map, which an array of bytes is in JSON only.
+func holds(s *schema.Schema) bool {
+	return s.ProtoFields == nil && (s.AdditionalProperties != nil || s.Items != nil && strings.TrimPrefix(s.ProtoType, "optional") == "")
 }
 
 // object is a message of its own, a map, or a Struct where nothing is known of the members.
 func (f *file) object(s *schema.Schema, place string) shape {
 	if len(s.Fields()) > 0 {
-		name := f.taken.take(protoname.Message(place))
+		if name, ok := f.begun[s]; ok {
+			return shape{name: name, message: true}
+		}
+		name := f.begin(s, place)
+		defer delete(f.begun, s)
 		f.message(name, s)
 		return shape{name: name, message: true}
 	}
 	if s.AdditionalProperties == nil {
 		return shape{name: structType}
 	}
-	value := f.shape(s.AdditionalProperties, place+"Value")
-	if value.boxed() {
-		value = shape{name: f.wrap(place+"Value", value), message: true}
-	}
+	value := f.element(s.AdditionalProperties, place+"Value")
 	switch key := s.ProtoType; key {
 	case "", "int32", "int64", "uint32", "uint64":
 		return shape{name: value.name, isMap: true, key: key, note: value.note}
