@@ -92,7 +92,7 @@ func TestACallOverGRPCMayTakeLongerThanAServerBearsPings(t *testing.T) {
 		t.Skip("a server of grpc-go ends a connection by the fourth ping without an answer of its own: pings of 5 s showed that after 20 s")
 	}
 	lab := startPeer(t, "v5", "-grpc")
-	n := node(t, nil, micro.Static("lab", []string{"grpc://" + lab.address}, labEndpoints...))
+	n := node(t, nil, micro.Config{Services: map[string]micro.Service{"lab": {Addresses: []string{"grpc://" + lab.address}, Endpoints: labEndpoints}}})
 	if _, err := sabir.Call[labOut](t.Context(), n, "lab.sleep", labIn{MS: 25_000}, sabir.WithTimeout(time.Minute)); err != nil {
 		t.Errorf("the call failed: %v", err)
 	}
