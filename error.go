@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sabir-go/sabir/internal/errname"
 )
 
 // Error is the one error type of Sabir: every error that [Call] and its relatives return is, or wraps into, an *Error,
@@ -206,11 +208,11 @@ const (
 	nameBadInput             = "BadInput"
 	nameBadOutput            = "BadOutput"
 	nameInputTooLarge        = "InputTooLarge"
-	nameUnsupportedMediaType = "UnsupportedMediaType"
-	nameMethodNotAllowed     = "MethodNotAllowed"
-	nameCrossOrigin          = "CrossOrigin"
+	nameUnsupportedMediaType = errname.UnsupportedMediaType
+	nameMethodNotAllowed     = errname.MethodNotAllowed
+	nameCrossOrigin          = errname.CrossOrigin
 	nameCallerRefused        = "CallerRefused"
-	nameNotANode             = "NotANode"
+	nameNotANode             = errname.NotANode
 	nameBadKey               = "BadKey"
 	nameLinkLost             = "LinkLost"
 	nameNoCommonCodec        = "NoCommonCodec"
@@ -219,7 +221,7 @@ const (
 	nameNoQuorum             = "NoQuorum"
 	nameTooManyStreams       = "TooManyStreams"
 	nameMessageTooLarge      = "MessageTooLarge"
-	nameHeadTooLarge         = "HeadTooLarge"
+	nameHeadTooLarge         = errname.HeadTooLarge
 	nameTooMuchDeclared      = "TooMuchDeclared"
 	nameNotAnswered          = "NotAnswered"
 	nameBadCompression       = "BadCompression"
@@ -230,7 +232,7 @@ const (
 	nameTooManyLevels        = "TooManyLevels"
 	nameTooManyAbandoned     = "TooManyAbandoned"
 	nameStreamWanted         = "StreamWanted"
-	nameNoStream             = "NoStream"
+	nameNoStream             = errname.NoStream
 	nameStreamEnded          = "StreamEnded"
 	nameStreamTooSlow        = "StreamTooSlow"
 	nameEventQueueFull       = "EventQueueFull"
@@ -241,7 +243,7 @@ const (
 )
 
 // The errors of the runtime itself. Each variable is spelled as the name that goes over the wire, and docs/errors.md is made
-// of their comments: errors.Is finds them in what a call returns, wherever it ran.
+// of their comments: errors.Is finds them in what a call returns, wherever it ran. Those that no program has a reason to match are not exported.
 var (
 	// ErrActionNotFound: no service offers the action, and none is known to have; the message names the nearest. Check the name, and
 	// that the service is running.
@@ -249,8 +251,8 @@ var (
 	// ErrServiceUnavailable: the service is being removed, its node is not running, no node that has it can be reached, or none offers
 	// the action now though one did lately, or this node depends on the service or binds the action. Try again.
 	ErrServiceUnavailable = NewError(CodeUnavailable, nameServiceUnavailable, "the service is not available").AsRetryable()
-	// ErrGroupGone: no service of the group takes the event any more on the node that was chosen. The runtime chooses another.
-	ErrGroupGone = NewError(CodeUnavailable, nameGroupGone, "the service is being removed").AsRetryable()
+	// errGroupGone: no service of the group takes the event any more on the node that was chosen a moment before: the table of events no longer has it. The runtime chooses another.
+	errGroupGone = NewError(CodeUnavailable, nameGroupGone, "the service is being removed").AsRetryable()
 	// ErrNodeState: a start, a stop, a change of a node or an event in the wrong state of the node. The message names both
 	// states.
 	ErrNodeState = NewError(CodeFailedPrecondition, nameNodeState, "the node is not in the state for that")
@@ -262,8 +264,8 @@ var (
 	ErrBadService = NewError(CodeInvalidArgument, nameBadService, "the service is not valid")
 	// ErrBadName: the name or pattern of an event is not words joined by dots. Mend the name.
 	ErrBadName = NewError(CodeInvalidArgument, nameBadName, "that is no name")
-	// ErrBadContract: a contract was not made by NewAction, NewStream or NewEvent. Make it with one of them.
-	ErrBadContract = NewError(CodeInvalidArgument, nameBadContract, "the contract is not valid")
+	// errBadContract: a contract was not made by NewAction, NewStream or NewEvent. Make it with one of them.
+	errBadContract = NewError(CodeInvalidArgument, nameBadContract, "the contract is not valid")
 	// ErrValidationFailed: the input breaks rules in its struct tags; Data is validate.Errors, with every field. Show the
 	// fields to whoever filled them in.
 	ErrValidationFailed = NewError(CodeInvalidArgument, nameValidationFailed, "the input is not valid")
@@ -274,20 +276,20 @@ var (
 	ErrBadOutput = NewError(CodeInternal, nameBadOutput, "the answer cannot be given")
 	// ErrInputTooLarge: over HTTP: the body is larger than the limit. Send less.
 	ErrInputTooLarge = NewError(CodeInvalidArgument, nameInputTooLarge, "the input is too large")
-	// ErrUnsupportedMediaType: over HTTP: the body is not of a type that the address takes, application/json or what streams
+	// errUnsupportedMediaType: over HTTP: the body is not of a type that the address takes, application/json or what streams
 	// take. Set Content-Type.
-	ErrUnsupportedMediaType = NewError(CodeInvalidArgument, nameUnsupportedMediaType, "the body is not JSON")
-	// ErrMethodNotAllowed: over HTTP: the address takes other methods. Use one that the header Allow lists.
-	ErrMethodNotAllowed = NewError(CodeUnimplemented, nameMethodNotAllowed, "the method is not for this address")
-	// ErrCrossOrigin: over HTTP: a browser calls for a page of another site, or by a host name that is not the node's. Call by
+	errUnsupportedMediaType = NewError(CodeInvalidArgument, nameUnsupportedMediaType, "the body is not JSON")
+	// errMethodNotAllowed: over HTTP: the address takes other methods. Use one that the header Allow lists.
+	errMethodNotAllowed = NewError(CodeUnimplemented, nameMethodNotAllowed, "the method is not for this address")
+	// errCrossOrigin: over HTTP: a browser calls for a page of another site, or by a host name that is not the node's. Call by
 	// the node's own name.
-	ErrCrossOrigin = NewError(CodePermissionDenied, nameCrossOrigin, "the request comes from or is for another site")
+	errCrossOrigin = NewError(CodePermissionDenied, nameCrossOrigin, "the request comes from or is for another site")
 	// ErrCallerRefused: the rules of the action say that this caller may not call it, see Allow. Have its author name the caller's node or
 	// service.
 	ErrCallerRefused = NewError(CodePermissionDenied, nameCallerRefused, "the action is not for this caller")
-	// ErrNotANode: something other than a Sabir node answered at the address; the code of the error follows the HTTP status.
+	// errNotANode: something other than a Sabir node answered at the address; the code of the error follows the HTTP status.
 	// Check the address, and proxies on the way.
-	ErrNotANode = NewError(CodeUnknown, nameNotANode, "that is no Sabir node")
+	errNotANode = NewError(CodeUnknown, nameNotANode, "that is no Sabir node")
 	// ErrBadKey: the key is missing or wrong. Send Authorization: Bearer with the key.
 	ErrBadKey = NewError(CodeUnauthenticated, nameBadKey, "the key is missing or wrong")
 	// ErrLinkLost: the link to another node was lost under the call. It is retryable where the call did not leave this node,
@@ -310,14 +312,14 @@ var (
 	// ErrMessageTooLarge: an input, an answer or a value of a stream is larger than the other node takes, see [cluster.Limits].
 	// Send less, or use a stream.
 	ErrMessageTooLarge = NewError(CodeResourceExhausted, nameMessageTooLarge, "the value is too large")
-	// ErrHeadTooLarge: metadata, request id and the names of caller, event and groups are together larger than 48 KiB. Carry less.
-	ErrHeadTooLarge = NewError(CodeResourceExhausted, nameHeadTooLarge, "the metadata is too large")
-	// ErrTooMuchDeclared: the name of an action, of an event's group or of a codec is longer than 1 KiB. Use a shorter one.
-	ErrTooMuchDeclared = NewError(CodeResourceExhausted, nameTooMuchDeclared, "a name is too long")
-	// ErrNotAnswered: a handler ended its goroutine. Do not call runtime.Goexit.
-	ErrNotAnswered = NewError(CodeInternal, nameNotAnswered, "the handler did not answer")
-	// ErrBadCompression: a compressed value cannot be read: the other node is broken.
-	ErrBadCompression = NewError(CodeInternal, nameBadCompression, "a compressed value cannot be read")
+	// errHeadTooLarge: metadata, request id and the names of caller, event and groups are together larger than 48 KiB. Carry less.
+	errHeadTooLarge = NewError(CodeResourceExhausted, nameHeadTooLarge, "the metadata is too large")
+	// errTooMuchDeclared: the name of an action, of an event's group or of a codec is longer than 1 KiB. Use a shorter one.
+	errTooMuchDeclared = NewError(CodeResourceExhausted, nameTooMuchDeclared, "a name is too long")
+	// errNotAnswered: a handler ended its goroutine. Do not call runtime.Goexit.
+	errNotAnswered = NewError(CodeInternal, nameNotAnswered, "the handler did not answer")
+	// errBadCompression: a compressed value cannot be read: the other node is broken.
+	errBadCompression = NewError(CodeInternal, nameBadCompression, "a compressed value cannot be read")
 	// ErrDeadlineExceeded: the deadline passed first; errors.Is(err, context.DeadlineExceeded) holds too. Allow more time; the
 	// work may have been done.
 	ErrDeadlineExceeded = NewError(CodeDeadlineExceeded, nameDeadlineExceeded, "the deadline passed")
@@ -336,8 +338,8 @@ var (
 	ErrTooManyAbandoned = NewError(CodeResourceExhausted, nameTooManyAbandoned, "too many handlers are running past their deadlines").AsRetryable()
 	// ErrStreamWanted: an action that is a stream was called. Use OpenStream or CallStream.
 	ErrStreamWanted = NewError(CodeInvalidArgument, nameStreamWanted, "the action is a stream")
-	// ErrNoStream: a stream was opened to an action that is none. Use Call.
-	ErrNoStream = NewError(CodeInvalidArgument, nameNoStream, "the action is not a stream")
+	// errNoStream: a stream was opened to an action that is none. Use Call.
+	errNoStream = NewError(CodeInvalidArgument, nameNoStream, "the action is not a stream")
 	// ErrStreamEnded: Send after CloseSend on a stream.
 	ErrStreamEnded = NewError(CodeFailedPrecondition, nameStreamEnded, "the stream has ended")
 	// ErrStreamTooSlow: the receiver of a stream took nothing for a second while the streams of the node held more than their part of
@@ -352,8 +354,8 @@ var (
 	ErrBulkheadFull = NewError(CodeResourceExhausted, nameBulkheadFull, "too many calls at once").AsRetryable()
 	// ErrBreakerOpen: policy.Breaker refused the call. Try again later.
 	ErrBreakerOpen = NewError(CodeUnavailable, nameBreakerOpen, "the circuit breaker is open").AsRetryable()
-	// ErrNoDescription: the types of an action cannot be described. See the message: it names the type.
-	ErrNoDescription = NewError(CodeFailedPrecondition, nameNoDescription, "the types cannot be described")
+	// errNoDescription: the types of an action cannot be described. See the message: it names the type.
+	errNoDescription = NewError(CodeFailedPrecondition, nameNoDescription, "the types cannot be described")
 )
 
 // builtinStatus holds the built-in names whose HTTP status is more specific than their code's.

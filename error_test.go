@@ -31,10 +31,15 @@ func errorDocs(t *testing.T) (names, comments map[string]string) {
 			return true
 		}
 		constant := spec.Names[0].Name
-		if literal, ok := spec.Values[0].(*ast.BasicLit); ok && strings.HasPrefix(constant, "name") {
-			names[constant], _ = strconv.Unquote(literal.Value)
+		switch value := spec.Values[0].(type) {
+		case *ast.BasicLit:
+			if strings.HasPrefix(constant, "name") {
+				names[constant], _ = strconv.Unquote(value.Value)
+			}
+		case *ast.SelectorExpr: // of package errname, which spells its constants as their values
+			names[constant] = value.Sel.Name
 		}
-		if strings.HasPrefix(constant, "Err") {
+		if strings.HasPrefix(constant, "Err") || strings.HasPrefix(constant, "err") {
 			comments[constant] = strings.Join(strings.Fields(spec.Doc.Text()), " ")
 		}
 		return true
@@ -44,16 +49,16 @@ func errorDocs(t *testing.T) (names, comments map[string]string) {
 
 // builtinErrors lists the errors above in their order.
 var builtinErrors = [...]*Error{
-	ErrActionNotFound, ErrServiceUnavailable, ErrGroupGone, ErrNodeState, ErrBadOption, ErrBadService, ErrBadName,
-	ErrBadContract, ErrValidationFailed, ErrBadInput, ErrBadOutput, ErrInputTooLarge, ErrUnsupportedMediaType,
-	ErrMethodNotAllowed, ErrCrossOrigin, ErrCallerRefused, ErrNotANode, ErrBadKey, ErrLinkLost, ErrNoCommonCodec, ErrJoinFailed,
+	ErrActionNotFound, ErrServiceUnavailable, errGroupGone, ErrNodeState, ErrBadOption, ErrBadService, ErrBadName,
+	errBadContract, ErrValidationFailed, ErrBadInput, ErrBadOutput, ErrInputTooLarge, errUnsupportedMediaType,
+	errMethodNotAllowed, errCrossOrigin, ErrCallerRefused, errNotANode, ErrBadKey, ErrLinkLost, ErrNoCommonCodec, ErrJoinFailed,
 	ErrTooManyCalls, ErrNoQuorum, ErrTooManyStreams,
-	ErrMessageTooLarge, ErrHeadTooLarge, ErrTooMuchDeclared, ErrNotAnswered, ErrBadCompression, ErrDeadlineExceeded,
-	ErrCanceled, ErrPanic, ErrHandlerFailed, ErrTooManyLevels, ErrTooManyAbandoned, ErrStreamWanted, ErrNoStream,
-	ErrStreamEnded, ErrStreamTooSlow, ErrEventQueueFull, ErrRateLimited, ErrBulkheadFull, ErrBreakerOpen, ErrNoDescription,
+	ErrMessageTooLarge, errHeadTooLarge, errTooMuchDeclared, errNotAnswered, errBadCompression, ErrDeadlineExceeded,
+	ErrCanceled, ErrPanic, ErrHandlerFailed, ErrTooManyLevels, ErrTooManyAbandoned, ErrStreamWanted, errNoStream,
+	ErrStreamEnded, ErrStreamTooSlow, ErrEventQueueFull, ErrRateLimited, ErrBulkheadFull, ErrBreakerOpen, errNoDescription,
 }
 
-// errorVariables are the exported variables of the runtime's errors by the name they go by on the wire.
+// errorVariables are the variables of the runtime's errors by the name they go by on the wire.
 func errorVariables() map[string]*Error {
 	all := make(map[string]*Error)
 	for _, e := range builtinErrors {
@@ -69,7 +74,7 @@ func TestEachErrorOfTheRuntimeHasAVariableSpelledAsItsNameOnTheWire(t *testing.T
 		if constant != "name"+name {
 			t.Errorf("the constant of %q is called %s", name, constant)
 		}
-		if comments["Err"+name] == "" || variables[name] == nil {
+		if comments["Err"+name] == "" && comments["err"+name] == "" || variables[name] == nil {
 			t.Errorf("%q has no variable Err%s with a comment", name, name)
 		}
 	}
@@ -144,11 +149,15 @@ func codeTable() string {
 func errorTable(t *testing.T) string {
 	_, comments := errorDocs(t)
 	links := regexp.MustCompile(`\[([\w.]+)\]`)
-	table := "| `sabir.Err…` | code | HTTP | retryable | when, and what to do |\n|---|---|---|---|---|\n"
+	table := "| error | code | HTTP | retryable | when, and what to do |\n|---|---|---|---|---|\n"
 	for _, e := range builtinErrors {
-		meaning := strings.TrimPrefix(comments["Err"+e.Name], "Err"+e.Name+": ")
+		shown, comment := "sabir.Err"+e.Name, comments["Err"+e.Name]
+		if comment == "" {
+			shown, comment = e.Name, comments["err"+e.Name] // no program has a reason to match it
+		}
+		_, meaning, _ := strings.Cut(comment, ": ")
 		retryable := map[bool]string{true: "yes", false: "no"}[e.Retryable]
-		table += fmt.Sprintf("| `%s` | %s | %d | %s | %s |\n", e.Name, e.Code, e.HTTPStatus(), retryable, links.ReplaceAllString(meaning, "`$1`"))
+		table += fmt.Sprintf("| `%s` | %s | %d | %s | %s |\n", shown, e.Code, e.HTTPStatus(), retryable, links.ReplaceAllString(meaning, "`$1`"))
 	}
 	return table
 }

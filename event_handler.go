@@ -161,10 +161,6 @@ func (h *eventHandler[T]) receiveCopy(c *callContext, ctx context.Context, at *d
 	return h.own.handle(c, at, &payload)
 }
 
-// errGroupGone means that a handler's service stopped listening a moment after the handler was chosen for an event. The
-// table of events no longer has it by then.
-var errGroupGone = &Error{Code: CodeUnavailable, Name: nameGroupGone, Retryable: true, Message: "the service is being removed"}
-
 // handle runs the handler inside gate and middlewares. payload points to the payload. Its error is errGroupGone or nil.
 func (h *localEvent) handle(c *callContext, at *delivery, payload any) error {
 	if h.gate != nil {

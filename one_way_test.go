@@ -108,7 +108,7 @@ func TestSendOfWhatNobodyOffersIsAnErrorAtOnce(t *testing.T) {
 	if err := addNote.Send(t.Context(), n, noteInput{}); !errors.Is(err, sabir.ErrActionNotFound) {
 		t.Errorf("an unknown name: %v", err)
 	}
-	if err := new(sabir.Contract[int, int]).Send(t.Context(), n, 1); !errors.Is(err, sabir.ErrBadContract) {
+	if err := new(sabir.Contract[int, int]).Send(t.Context(), n, 1); sabir.AsError(err).Name != "BadContract" {
 		t.Errorf("the zero contract: %v", err)
 	}
 	if err := addNote.Send(t.Context(), sabir.NewService("alone"), noteInput{}); !errors.Is(err, sabir.ErrServiceUnavailable) {

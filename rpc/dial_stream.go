@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 )
 
 // foreignStream is a stream to a foreign server. In all protocols it is sent as one both ways, of whatever kind it is.
@@ -30,9 +31,9 @@ func (p *peer) Open(ctx context.Context, action *sabir.Action) (sabir.ForeignStr
 	case m == nil:
 		return nil, sabir.Errorf(sabir.CodeNotFound, sabir.ErrActionNotFound.Name, "the server %s has no %s any more", p.id, action.Name).AsRetryable()
 	case !m.isStream():
-		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrNoStream.Name, "%s is not a stream: use Call", action.Name)
+		return nil, sabir.Errorf(sabir.CodeInvalidArgument, errname.NoStream, "%s is not a stream: use Call", action.Name)
 	case p.config.HTTP1:
-		return nil, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrNoStream.Name, "%s needs HTTP/2: the server %s is called over HTTP/1.1, by rpc.Foreign.HTTP1", action.Name, p.id)
+		return nil, sabir.Errorf(sabir.CodeUnimplemented, errname.NoStream, "%s needs HTTP/2: the server %s is called over HTTP/1.1, by rpc.Foreign.HTTP1", action.Name, p.id)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &foreignStream{peer: p, action: action.Name, method: m, stream: m.client.CallBidiStream(ctx), ctx: ctx, cancel: cancel}

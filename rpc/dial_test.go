@@ -164,7 +164,7 @@ func TestACallOfAStreamAndAStreamOfACallAreRefused(t *testing.T) {
 	if _, err := sabir.Call[text](t.Context(), node, "calc.chat", text{}); !errors.Is(err, sabir.ErrStreamWanted) {
 		t.Error(err)
 	}
-	if _, err := sabir.OpenStream[sumIn, sumOut](t.Context(), node, "calc.add"); !errors.Is(err, sabir.ErrNoStream) {
+	if _, err := sabir.OpenStream[sumIn, sumOut](t.Context(), node, "calc.add"); sabir.AsError(err).Name != "NoStream" {
 		t.Error(err)
 	}
 }

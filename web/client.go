@@ -16,6 +16,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/secret"
 )
 
@@ -281,7 +282,7 @@ func (c *Client) lost(ctx context.Context, what string, err error) *sabir.Error 
 
 // notSabir makes the error for a response that no node sends.
 func notSabir(where string, status int, contentType string) *sabir.Error {
-	e := sabir.Errorf(codeOf(status), sabir.ErrNotANode.Name, "%s answered %s with %.60q, which is not how a Sabir node answers: is the address right, or is a proxy in between?",
+	e := sabir.Errorf(codeOf(status), errname.NotANode, "%s answered %s with %.60q, which is not how a Sabir node answers: is the address right, or is a proxy in between?",
 		where, strings.TrimSpace(strconv.Itoa(status)+" "+http.StatusText(status)), contentType)
 	e.Retryable = status == http.StatusTooManyRequests // the others may come after the node has run it
 	return e

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/internal/isolate"
 	"github.com/sabir-go/sabir/internal/principal"
@@ -70,7 +71,7 @@ func (s *hostCheck) checkHostOf(x *exchange.Exchange) error {
 	if !s.checkHost || httpaccess.OwnHost(x.Host, s.host) {
 		return nil
 	}
-	return sabir.Errorf(sabir.CodePermissionDenied, sabir.ErrCrossOrigin.Name,
+	return sabir.Errorf(sabir.CodePermissionDenied, errname.CrossOrigin,
 		"the Host header says %.100q, but without a key this node answers only to localhost and its own address: "+
 			"call it as localhost, or give it a key with gateway.Key", x.Host)
 }
@@ -81,7 +82,7 @@ func checkSite(x *exchange.Exchange) error {
 	if sameSite(x) || x.Answer.Has("Access-Control-Allow-Origin") {
 		return nil
 	}
-	return sabir.NewError(sabir.CodePermissionDenied, sabir.ErrCrossOrigin.Name, "a browser sent this for a page of another site, which this node does not take")
+	return sabir.NewError(sabir.CodePermissionDenied, errname.CrossOrigin, "a browser sent this for a page of another site, which this node does not take")
 }
 
 // preflight reports whether a filter for the path has answered the request as a browser's question for another site (CORS), or

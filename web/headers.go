@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/admission"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -227,7 +228,7 @@ func (rc *requestContext) isForm() bool {
 }
 
 func mediaType(format string, args ...any) *sabir.Error {
-	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrUnsupportedMediaType.Name, format, args...)
+	return sabir.Errorf(sabir.CodeInvalidArgument, errname.UnsupportedMediaType, format, args...)
 }
 
 // seconds is a duration as a Retry-After header has it.

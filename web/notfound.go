@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 )
 
 // noTarget answers a request whose path, or whose method for the path, has no target.
@@ -43,7 +44,7 @@ func (rc *requestContext) noTarget() {
 		rc.fail(rc.notFound(rc.Path))
 		return
 	}
-	rc.fail(sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "the method is %.20q; this address takes %s", rc.Method, allow))
+	rc.fail(sabir.Errorf(sabir.CodeUnimplemented, errname.MethodNotAllowed, "the method is %.20q; this address takes %s", rc.Method, allow))
 }
 
 // maxSuggest bounds the names for which similar ones are looked up: comparing takes the square of their length. So that

@@ -12,6 +12,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/bind"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/isolate"
 	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/internal/subrequest"
@@ -158,7 +159,7 @@ func (s *server) publicError(a *sabir.Action, of logged, err error) *sabir.Error
 		message = "the deadline passed before " + a.Name + " answered"
 	case sabir.ErrCanceled.Name:
 		message = "the caller gave up on " + a.Name
-	case sabir.ErrServiceUnavailable.Name, sabir.ErrNotANode.Name:
+	case sabir.ErrServiceUnavailable.Name, errname.NotANode:
 		message, data = a.Name+" is not available now", nil
 	case sabir.ErrLinkLost.Name:
 		// The call's own node was lost, or one that its handler called or sent an event to: what was begun there may have been done.

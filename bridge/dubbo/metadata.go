@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/inbound"
 )
 
@@ -25,7 +26,7 @@ func (inv *invocation) metadata() (map[string]string, error) {
 			continue
 		}
 		if size += len(name) + len(text); size > inbound.MaxMetadataBytes || len(pairs) == inbound.MaxMetadata {
-			return nil, sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrHeadTooLarge.Name, "the call has more attachments than %d, or than %d bytes of them", inbound.MaxMetadata, inbound.MaxMetadataBytes)
+			return nil, sabir.Errorf(sabir.CodeResourceExhausted, errname.HeadTooLarge, "the call has more attachments than %d, or than %d bytes of them", inbound.MaxMetadata, inbound.MaxMetadataBytes)
 		}
 		pairs[name] = text
 	}

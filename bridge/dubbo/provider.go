@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -330,7 +331,7 @@ func (p *provider) Open(ctx context.Context, action *sabir.Action) (sabir.Foreig
 		return nil, err
 	}
 	if !to.stream && p.triple {
-		return nil, sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrNoStream.Name, to.action+" is no stream: set ServerStream or Stream of its dubbo.Method if it is one")
+		return nil, sabir.NewError(sabir.CodeInvalidArgument, errname.NoStream, to.action+" is no stream: set ServerStream or Stream of its dubbo.Method if it is one")
 	}
 	return s.open(ctx, to)
 }

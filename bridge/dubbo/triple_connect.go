@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/grpcweb"
 	"github.com/sabir-go/sabir/internal/protojson"
 )
@@ -119,7 +120,7 @@ func (c *tripleCall) connectAction() (*sabir.Action, error) {
 	case action.Stream && !c.form.stream:
 		return nil, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrStreamWanted.Name, "%s is a stream", c.inv.method)
 	case !action.Stream && c.form.stream:
-		return nil, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrNoStream.Name, "%s is no stream", c.inv.method)
+		return nil, sabir.Errorf(sabir.CodeUnimplemented, errname.NoStream, "%s is no stream", c.inv.method)
 	}
 	return action, nil
 }

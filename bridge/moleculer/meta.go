@@ -9,6 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/inbound"
 )
 
@@ -65,14 +66,14 @@ func membersOf(meta raw) (map[string]raw, error) {
 		return nil, nil
 	}
 	if len(meta) > inbound.MaxMetadataBytes {
-		return nil, sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrHeadTooLarge.Name, "meta has %d bytes: %d is the limit", len(meta), inbound.MaxMetadataBytes)
+		return nil, sabir.Errorf(sabir.CodeResourceExhausted, errname.HeadTooLarge, "meta has %d bytes: %d is the limit", len(meta), inbound.MaxMetadataBytes)
 	}
 	var members map[string]raw
 	if err := decode(meta, &members); err != nil {
 		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "meta cannot be read: %w", err)
 	}
 	if len(members) > inbound.MaxMetadata {
-		return nil, sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrHeadTooLarge.Name, "meta has %d members: %d is the limit", len(members), inbound.MaxMetadata)
+		return nil, sabir.Errorf(sabir.CodeResourceExhausted, errname.HeadTooLarge, "meta has %d members: %d is the limit", len(members), inbound.MaxMetadata)
 	}
 	return members, nil
 }

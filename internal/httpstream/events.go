@@ -14,6 +14,7 @@ import (
 	"github.com/gobwas/ws"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/names"
 )
 
@@ -219,7 +220,7 @@ func (x *session) runEvents(e *Events) error {
 	x.form = sse
 	if x.r.Method != http.MethodGet {
 		x.w.Header().Set("Allow", "GET")
-		return sabir.NewError(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "events are only listened to: use GET")
+		return sabir.NewError(sabir.CodeUnimplemented, errname.MethodNotAllowed, "events are only listened to: use GET")
 	}
 	offered := e.offeredTo(x)
 	topics, err := topicsOf(x.r, offered)

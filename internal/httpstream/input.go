@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/isolate"
 )
 
@@ -75,7 +76,7 @@ func (x *session) uploadTypes() string {
 }
 
 func wrongType(format string, args ...any) *sabir.Error {
-	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrUnsupportedMediaType.Name, format, args...)
+	return sabir.Errorf(sabir.CodeInvalidArgument, errname.UnsupportedMediaType, format, args...)
 }
 
 // feed runs the input. If it fails, the stream ends, so that a handler never takes a part for the whole.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/filehead"
 	"github.com/sabir-go/sabir/internal/http1"
 	"github.com/sabir-go/sabir/internal/memory"
@@ -98,7 +99,7 @@ func (x *session) serve(run func() error, runWebSocket func() error) {
 	switch {
 	case x.r.Method == http.MethodHead && x.form != octets:
 		x.w.Header().Set("Allow", "GET")
-		x.refuse(sabir.NewError(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "a stream of values has no head of its own: use GET"))
+		x.refuse(sabir.NewError(sabir.CodeUnimplemented, errname.MethodNotAllowed, "a stream of values has no head of its own: use GET"))
 		return
 	case upgrade:
 		run = runWebSocket

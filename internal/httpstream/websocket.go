@@ -11,6 +11,7 @@ import (
 	"github.com/gobwas/ws"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/isolate"
 )
 
@@ -47,7 +48,7 @@ func (x *session) checkUpgrade() error {
 	switch {
 	case r.Method != http.MethodGet:
 		x.w.Header().Set("Allow", "GET")
-		return sabir.NewError(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "a WebSocket is opened with GET")
+		return sabir.NewError(sabir.CodeUnimplemented, errname.MethodNotAllowed, "a WebSocket is opened with GET")
 	case r.Header.Get("Sec-WebSocket-Version") != "13":
 		x.w.Header().Set("Sec-WebSocket-Version", "13")
 		return badInput("the WebSocket's version is %.20q: want 13", r.Header.Get("Sec-WebSocket-Version"))
@@ -58,7 +59,7 @@ func (x *session) checkUpgrade() error {
 	case r.ContentLength != 0: // its bytes would be taken for messages
 		return badInput("the WebSocket's handshake has a body")
 	case origin != "" && !x.ownOrigin(origin) && (x.call.Origin == nil || !x.call.Origin(origin)):
-		return sabir.NewError(sabir.CodePermissionDenied, sabir.ErrCrossOrigin.Name, "a browser sent this for a page of another site, which this node does not take")
+		return sabir.NewError(sabir.CodePermissionDenied, errname.CrossOrigin, "a browser sent this for a page of another site, which this node does not take")
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/admission"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/identity"
 )
 
@@ -19,7 +20,7 @@ func CheckMetadata(members, size int) error {
 	if members <= MaxMetadata && size <= MaxMetadataBytes {
 		return nil
 	}
-	return sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrHeadTooLarge.Name, "the metadata has %d members with %d bytes: %d with %d are the limit", members, size, MaxMetadata, MaxMetadataBytes)
+	return sabir.Errorf(sabir.CodeResourceExhausted, errname.HeadTooLarge, "the metadata has %d members with %d bytes: %d with %d are the limit", members, size, MaxMetadata, MaxMetadataBytes)
 }
 
 // Reserved reports whether only nodes of the cluster may set the key of metadata.

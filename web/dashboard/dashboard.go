@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/httpaccess"
 )
 
@@ -154,7 +155,7 @@ func (b *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := b.origin.Check(r); err != nil {
-		b.fail(w, sabir.NewError(sabir.CodePermissionDenied, sabir.ErrCrossOrigin.Name, "a browser sent this for a page of another site"))
+		b.fail(w, sabir.NewError(sabir.CodePermissionDenied, errname.CrossOrigin, "a browser sent this for a page of another site"))
 		return
 	}
 	if to, known := b.routes[path]; known && (to.method == r.Method || !to.open) {
@@ -163,7 +164,7 @@ func (b *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		b.fail(w, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "the method is %.20q; this address is only read", r.Method))
+		b.fail(w, sabir.Errorf(sabir.CodeUnimplemented, errname.MethodNotAllowed, "the method is %.20q; this address is only read", r.Method))
 		return
 	}
 	b.servePage(w, r, path)
@@ -172,7 +173,7 @@ func (b *dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (b *dashboard) serveRoute(w http.ResponseWriter, r *http.Request, to route) {
 	if to.method != r.Method {
 		w.Header().Set("Allow", to.method)
-		b.fail(w, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrMethodNotAllowed.Name, "the method is %.20q; use %s", r.Method, to.method))
+		b.fail(w, sabir.Errorf(sabir.CodeUnimplemented, errname.MethodNotAllowed, "the method is %.20q; use %s", r.Method, to.method))
 		return
 	}
 	if !to.open {
@@ -181,7 +182,7 @@ func (b *dashboard) serveRoute(w http.ResponseWriter, r *http.Request, to route)
 			return
 		}
 		if to.method == http.MethodPost && r.Header.Get(callHeader) != "1" {
-			b.fail(w, sabir.Errorf(sabir.CodePermissionDenied, sabir.ErrCrossOrigin.Name, "the header %s: 1 is missing, by which the dashboard knows its own page", callHeader))
+			b.fail(w, sabir.Errorf(sabir.CodePermissionDenied, errname.CrossOrigin, "the header %s: 1 is missing, by which the dashboard knows its own page", callHeader))
 			return
 		}
 	}
