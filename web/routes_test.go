@@ -367,6 +367,7 @@ func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 		"a limit of a group too early": {Group("/v1",
 			Filters(exchange.Filter{Name: "limit", Before: func(*exchange.Exchange) error { return nil }, ReadsPrincipal: true}), AllowAnonymous()), "or web.AllowAnonymous"},
 		"a pattern":      {Events("a..b"), "a..b"},
+		"a page of ours": {Mount("/health", http.NotFoundHandler()), `Mounted("/health"): the server itself answers there`},
 		"a mount":        {Mounted("/x", func(Site) (http.Handler, error) { return nil, errors.New("no template") }), "no template"},
 		"something else": {func(c *gateway.HTTPConfig) { c.Options = append(c.Options, 7) }, "int"},
 	} {

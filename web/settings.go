@@ -209,6 +209,12 @@ func (s *settings) check() {
 		if slices.ContainsFunc(s.mounts[:i], func(other mount) bool { return other.prefix == m.prefix }) {
 			s.problem("two handlers are mounted at %q", m.prefix)
 		}
+		switch {
+		case m.prefix == "/health", m.prefix == "/ready":
+			s.problem("Mounted(%q): the server itself answers there; give checks of your own to sabir.Ready, or mount the handler elsewhere", m.prefix)
+		case m.prefix == "/$api", m.prefix == eventsPath && len(s.events) > 0:
+			s.problem("Mounted(%q): the server itself answers there; mount the handler elsewhere", m.prefix)
+		}
 	}
 	if s.limits.connections < 1 {
 		s.problem("MaxConnections(%d): want at least 1", s.limits.connections)
