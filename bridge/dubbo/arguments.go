@@ -80,8 +80,9 @@ func keysOf(m map[int]int) (keys []int) {
 
 // decodeArguments reads arguments into the input that v points to. types are their Java types, "" for those that are not known. The
 // arguments are in one stream of Hessian values, or if each is not nil, in a stream of their own each. Fewer than the action takes are an error, as a Java
-// provider has it, unless the method is declared with so many: the fields of the others are then left as they are.
-func decodeArguments(data []byte, each [][]byte, types []string, declared bool, v any) error {
+// provider has it, unless the method is declared with so many: the fields of the others are then left as they are. Those of a
+// generic call may be texts of numbers and times, as Java's provider takes them.
+func decodeArguments(data []byte, each [][]byte, types []string, declared, generic bool, v any) error {
 	target := reflect.ValueOf(v).Elem()
 	p := positionsOf(target.Type())
 	if len(each) > 0 {
@@ -89,6 +90,9 @@ func decodeArguments(data []byte, each [][]byte, types []string, declared bool, 
 	}
 	d := takeDecoder(data)
 	defer putDecoder(d)
+	if generic {
+		d.Converting()
+	}
 	switch {
 	case p.err != nil:
 		return p.err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/dubbo"
@@ -88,5 +89,64 @@ func TestAMethodThatIsDeclaredWithFewerParametersLeavesTheOtherFields(t *testing
 				t.Errorf("%s: got the status %d and %d, %v", body, status, got, err)
 			}
 		}
+	}
+}
+
+type localDate struct {
+	Year  int32 `json:"year"`
+	Month int32 `json:"month"`
+	Day   int32 `json:"day"`
+}
+
+type localTime struct {
+	Hour   int32 `json:"hour"`
+	Minute int32 `json:"minute"`
+	Second int32 `json:"second"`
+	Nano   int32 `json:"nano"`
+}
+
+type localDateTime struct {
+	Date *localDate `json:"date"`
+	Time *localTime `json:"time"`
+}
+
+func init() {
+	hessian.Register[localDate]("com.alibaba.com.caucho.hessian.io.java8.LocalDateHandle")
+	hessian.Register[localTime]("com.alibaba.com.caucho.hessian.io.java8.LocalTimeHandle")
+	hessian.Register[localDateTime]("com.alibaba.com.caucho.hessian.io.java8.LocalDateTimeHandle")
+}
+
+// Gateways make generic calls of JSON, which has no dates, and of queries, which have only texts.
+func TestAGenericCallMayHaveTextsForNumbersAndTimes(t *testing.T) {
+	type visit struct {
+		Guests int32         `json:"guests"`
+		Price  float64       `json:"price"`
+		Paid   bool          `json:"paid"`
+		Since  time.Time     `json:"since"`
+		From   localDateTime `json:"from"`
+	}
+	s := sabir.NewService("orders")
+	sabir.Handle(s, "book", func(_ context.Context, in visit) (visit, error) { return in, nil })
+	address := freeAddress(t)
+	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("dubbo://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0")))))
+	p := dial(t, address)
+	for from, want := range map[string]string{"2024-02-29T23:01:02.005": "2024-02-29T23:01:02.005", "2024-02-29 23:00:00": "2024-02-29T23:00", "2024-02-29T23:01:00.000007": "2024-02-29T23:01:00.000007", "2024-02-29T23:01:02.000000001": "2024-02-29T23:01:02.000000001"} {
+		in := map[string]any{"class": "com.shop.Visit", "guests": "2", "price": hessian.Decimal("1.5"), "paid": "true", "since": int64(86400000), "from": from}
+		p.write(frame(0xc2, 0, 1, call(t, "$invoke", "Ljava/lang/String;[Ljava/lang/String;[Ljava/lang/Object;", nil, "book", []string{"com.shop.Visit"}, []any{in})))
+		_, status, _, reply := p.next()
+		d := hessian.NewDecoder(reply)
+		var kind int
+		var out any
+		if err := errors.Join(d.Decode(&kind), d.Decode(&out)); err != nil || status != 20 {
+			t.Fatalf("got the status %d and %v", status, err)
+		}
+		got, _ := out.(map[string]any)
+		if got["guests"] != int32(2) || got["price"] != 1.5 || got["paid"] != true || got["since"] != time.Unix(86400, 0).UTC() || got["from"] != want {
+			t.Errorf("got %v", out)
+		}
+	}
+	p.write(frame(0xc2, 0, 1, call(t, "book", "Lcom/shop/Visit;", nil, map[string]any{"guests": "2"})))
+	if _, _, _, reply := p.next(); !strings.Contains(string(reply), "want number, got string") {
+		t.Errorf("a typed call with a text for a number: got %q", reply)
 	}
 }

@@ -1,7 +1,9 @@
 package dubbo
 
 import (
+	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/sabir-go/sabir/codec/hessian"
 )
@@ -41,6 +43,9 @@ func (g *generalizing) value(value any) any {
 	case hessian.Decimal:
 		return v
 	case *hessian.Object:
+		if text := timeText(v); text != "" {
+			return text
+		}
 		if m, known := g.made[v]; known {
 			return m
 		}
@@ -73,4 +78,51 @@ func (g *generalizing) value(value any) any {
 		}
 	}
 	return value
+}
+
+// timeText is a java.time.LocalDate, LocalTime or LocalDateTime as its text, as which Java's generic answers have it; "" for other objects.
+func timeText(o *hessian.Object) string {
+	kind, ok := strings.CutPrefix(o.Class, "com.alibaba.com.caucho.hessian.io.java8.")
+	if !ok {
+		return ""
+	}
+	part := func(name string) any {
+		for _, f := range o.Fields {
+			if f.Name == name {
+				return f.Value
+			}
+		}
+		return nil
+	}
+	number := func(name string) int {
+		n, _ := part(name).(int32)
+		return int(n)
+	}
+	switch kind {
+	case "LocalDateHandle":
+		return fmt.Sprintf("%04d-%02d-%02d", number("year"), number("month"), number("day"))
+	case "LocalTimeHandle":
+		text := fmt.Sprintf("%02d:%02d", number("hour"), number("minute"))
+		second, nano := number("second"), number("nano")
+		if second != 0 || nano != 0 {
+			text += fmt.Sprintf(":%02d", second)
+		}
+		switch {
+		case nano == 0:
+		case nano%1e6 == 0:
+			text += fmt.Sprintf(".%03d", nano/1e6)
+		case nano%1e3 == 0:
+			text += fmt.Sprintf(".%06d", nano/1e3)
+		default:
+			text += fmt.Sprintf(".%09d", nano)
+		}
+		return text
+	case "LocalDateTimeHandle":
+		day, _ := part("date").(*hessian.Object)
+		clock, _ := part("time").(*hessian.Object)
+		if day != nil && clock != nil {
+			return timeText(day) + "T" + timeText(clock)
+		}
+	}
+	return ""
 }

@@ -124,7 +124,7 @@ func (*invocation) Name() string { return hessian.Codec.Name() }
 
 // Decode implements codec.Codec.
 func (inv *invocation) Decode(data []byte, v any) error {
-	return decodeArguments(data, inv.each, inv.types, inv.declared, v)
+	return decodeArguments(data, inv.each, inv.types, inv.declared, inv.generic, v)
 }
 
 // Append implements codec.Codec.

@@ -140,7 +140,7 @@ func (s streamFormat) Decode(data []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	return decodeArguments(nil, w.values, w.types, s.of.declares(s.method, len(w.types)), v)
+	return decodeArguments(nil, w.values, w.types, s.of.declares(s.method, len(w.types)), false, v)
 }
 
 // Append implements codec.Codec.

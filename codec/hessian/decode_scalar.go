@@ -19,7 +19,7 @@ func (d *Decoder) scalar(p *plan, at unsafe.Pointer) bool {
 	if o, ok := v.(*Object); ok {
 		v = o.content()
 	}
-	if d.convert(p, at, v) || d.fault != nil {
+	if d.convert(p, at, v) || d.fault == nil && d.converting && d.translate(p, at, v) || d.fault != nil {
 		return d.fault == nil
 	}
 	d.pos = start
@@ -157,6 +157,9 @@ func (d *Decoder) bigInt(at unsafe.Pointer) bool {
 		return false
 	}
 	i, ok := integerOf(v)
+	if !ok && d.converting {
+		i, ok = translateInteger(v)
+	}
 	if !ok {
 		d.pos = start
 		return d.mismatch("number")

@@ -28,6 +28,8 @@ func (d *Decoder) structure(p *plan, at unsafe.Pointer, tag byte) bool {
 		ok := d.members(p, at)
 		d.end(number)
 		return ok
+	case d.converting && isString(tag):
+		return d.timeStruct(p, at)
 	}
 	return d.mismatch("object")
 }

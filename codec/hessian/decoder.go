@@ -18,7 +18,7 @@ type Decoder struct {
 	depth    int
 	fault    *codec.Error
 
-	unregistered bool
+	unregistered, converting bool
 
 	refs     []numbered
 	next     int // the number of the next value: less than len(refs) while a value is read once more
@@ -103,7 +103,7 @@ func (d *Decoder) clear() {
 	if cap(d.block) > blockBytes {
 		d.block = nil
 	}
-	d.data, d.fault, d.views, d.unregistered = nil, nil, nil, false
+	d.data, d.fault, d.views, d.unregistered, d.converting = nil, nil, nil, false, false
 	d.pos, d.promised, d.depth, d.next, d.reread, d.repeated, d.nextDef, d.nextTyp = 0, 0, 0, 0, 0, 0, 0, 0
 }
 

@@ -2,6 +2,7 @@ package hessian_test
 
 import (
 	"bytes"
+	"errors"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -44,6 +45,7 @@ var fuzzTargets = []reflect.Type{
 	reflect.TypeFor[[]*person](), reflect.TypeFor[map[int32][]string](), reflect.TypeFor[[2][]struct{}](), reflect.TypeFor[hessian.Exception](),
 	reflect.TypeFor[hessian.Object](), reflect.TypeFor[hessian.List](), reflect.TypeFor[hessian.Map](), reflect.TypeFor[*testCons](),
 	reflect.TypeFor[map[any]map[string]person](), reflect.TypeFor[big.Int](), reflect.TypeFor[[]complexStruct](), reflect.TypeFor[drawing](),
+	reflect.TypeFor[[]javaDateTime](), reflect.TypeFor[[][]javaColor](),
 }
 
 func addSeeds(f *testing.F, add func(data []byte)) {
@@ -63,7 +65,7 @@ func addSeeds(f *testing.F, add func(data []byte)) {
 		}
 	}
 	for _, s := range []string{"H", "p\xdc", "Q\x8c", "X\x80", "HxF", "z\x51\x90\x51\x90", "H\x01aQ\x90Z", "C\x01A\x91\x01a\x60\x51\x90", "W\x78Q\x91Z",
-		"V\x04[int\x92\x90\x91", "U\x04[int\x90Z", "M\x01tZ", "M\x90Z", "R\x00\x01aS\x00\x01b", "A\x00\x01aB\x00\x01b", "\x01\xed\xa0\xbd\xed\xb8\x80"} {
+		"V\x04[int\x92\x90\x91", "U\x04[int\x90Z", "M\x01tZ", "M\x90Z", "R\x00\x01aS\x00\x01b", "A\x00\x01aB\x00\x01b", "\x01\xed\xa0\xbd\xed\xb8\x80", javaEnumSets, "{\x0a2024-02-29\x132024-02-29T23:01:02\x0523:01"} {
 		add([]byte(s))
 	}
 	full := everything{Uint64: 1 << 63, Big: big.NewInt(-5), Decimal: "1.5", Color: "RED", Any: []any{1, "x", nil}, Bytes: []byte{1},
@@ -85,6 +87,13 @@ func FuzzDecode(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, pick byte, data []byte) {
 		typ := fuzzTargets[int(pick)%len(fuzzTargets)]
+		converting := hessian.NewDecoder(data)
+		converting.Converting()
+		if err := converting.Decode(reflect.New(typ).Interface()); err != nil {
+			if _, ok := errors.AsType[*codec.Error](err); !ok {
+				t.Fatalf("converting to a %s: %v", typ, err)
+			}
+		}
 		target := reflect.New(typ)
 		if err := decodeBounded(t, data, target.Interface()); err != nil {
 			return
