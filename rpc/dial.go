@@ -151,7 +151,8 @@ func (p *peer) Start(ctx context.Context, n *sabir.Node) error {
 		return fmt.Errorf("rpc.Dial: %s is dialed twice: give one rpc.Foreign all its Services", p.id)
 	}
 	p.node, p.since, p.base = n, time.Now(), strings.TrimSuffix(p.config.URL, "/")
-	p.client = &http.Client{Transport: answers{p.transport(p.at.Scheme == "https")}}
+	p.client = &http.Client{Transport: answers{p.transport(p.at.Scheme == "https"), p.config.Protocol},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the credentials are for this server
 	p.looks, p.ended, p.cancel = make(chan struct{}, 1), make(chan struct{}), func() {}
 	p.methods.Store(&methods{})
 	if p.config.Files != nil {

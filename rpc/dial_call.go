@@ -66,6 +66,7 @@ func (p *peer) failure(ctx context.Context, action string, err error) *sabir.Err
 	var network *net.OpError
 	errors.As(err, &network)
 	_, isCut := errors.AsType[*cutError](err)
+	other, isOther := errors.AsType[*otherAnswer](err)
 	code := connect.CodeOf(err)
 	switch {
 	case connect.IsWireError(err):
@@ -77,12 +78,16 @@ func (p *peer) failure(ctx context.Context, action string, err error) *sabir.Err
 		return e
 	case ctx.Err() != nil:
 		return sabir.AsError(ctx.Err())
+	case isOther:
+		return sabir.Errorf(sabir.Code(code), sabir.Code(code).String(), "something else than the server %s answered %s, with the status %s of HTTP", p.id, action, other.status)
 	case network != nil && network.Op == "dial":
 		p.askForLook()
 		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "%s cannot be called: the server %s cannot be reached: %w", action, p.id, network).AsRetryable()
 	case network != nil, isCut, code == connect.CodeUnavailable, code == connect.CodeCanceled: // which a reset is to connect's client
 		p.askForLook()
 		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrLinkLost.Name, "the connection to %s was lost before %s answered: %w", p.id, action, err)
+	case code == connect.CodeInvalidArgument: // connect's client has decompressed an answer, and the caller's input is not at fault
+		return sabir.Errorf(sabir.CodeInternal, sabir.ErrBadOutput.Name, "the answer of %s from the server %s cannot be read: %w", action, p.id, err)
 	}
 	e := fromConnect(err)
 	e.Node = p.id
@@ -90,15 +95,46 @@ func (p *peer) failure(ctx context.Context, action string, err error) *sabir.Err
 }
 
 // answers is the transport of a server. Of an answer that has begun, connect's client takes a connection that ends for one more mistake of the
-// server's: its errors of reading are marked here.
-type answers struct{ *http.Transport }
+// server's: its errors of reading are marked here. So are answers that are not of the protocol, such as those of a proxy whose server is not
+// there: to connect's client a connection that is lost and the status 503 are one.
+type answers struct {
+	*http.Transport
+	protocol Protocol
+}
 
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := a.Transport.RoundTrip(r)
-	if err == nil {
-		response.Body = answerBody{response.Body}
+	if err != nil {
+		return nil, err
 	}
-	return response, err
+	if isError := a.protocol == Connect && strings.HasPrefix(response.Header.Get("Content-Type"), "application/json"); response.StatusCode != http.StatusOK && !isError {
+		_ = response.Body.Close() // it is a page for people
+		return nil, connect.NewError(codeOfStatus(response.StatusCode), &otherAnswer{response.Status})
+	}
+	response.Body = answerBody{response.Body}
+	return response, nil
+}
+
+// otherAnswer is an answer that is not of the protocol.
+type otherAnswer struct{ status string }
+
+func (e *otherAnswer) Error() string { return "the status of HTTP is " + e.status }
+
+// codeOfStatus is the code that gRPC has for such an answer.
+func codeOfStatus(status int) connect.Code {
+	switch status {
+	case http.StatusBadRequest:
+		return connect.CodeInternal
+	case http.StatusUnauthorized:
+		return connect.CodeUnauthenticated
+	case http.StatusForbidden:
+		return connect.CodePermissionDenied
+	case http.StatusNotFound:
+		return connect.CodeUnimplemented
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return connect.CodeUnavailable
+	}
+	return connect.CodeUnknown
 }
 
 type answerBody struct{ io.ReadCloser }
