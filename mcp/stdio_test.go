@@ -156,3 +156,38 @@ func TestAnAnswerOverStdioFollowsWhenTheClientHasItsProgress(t *testing.T) {
 		t.Error(line)
 	}
 }
+
+// The SDK ended the connection over such a line, with the calls in flight.
+func TestALineThatIsNoMessageIsAnsweredOverStdioAndTheNextOneIsServed(t *testing.T) {
+	ask, lines := rawStdio(t, startNode(t, sabir.Serve(orders())), mcp.Tools("**"))
+	ask(initializeLine)
+	next(t, lines)
+	ping := `{"jsonrpc":"2.0","id":7,"method":"ping"}`
+	for line, code := range map[string]string{
+		"hello": "-32700", `{"jsonrpc":"2.0","id":1`: "-32700", "\xef\xbb\xbf" + ping: "-32700", "null": "-32600", "1": "-32600", "[]": "-32600", `{"id":1,"method":"ping"}`: "-32600",
+		`{"jsonrpc":"2.0","id":{},"method":"ping"}`: "-32600", "[" + strings.Repeat(ping+",", 100) + ping + "]": "-32600", "[1]": "-32600",
+		`{"text":"` + strings.Repeat("x", 16<<20) + `"}`: "-32600",
+	} {
+		ask(line)
+		if got := next(t, lines); !strings.Contains(got, `"code":`+code) || !strings.Contains(got, `"id":null`) {
+			t.Errorf("%.60s is answered with %s", line, got)
+		}
+		ask(ping)
+		if got := next(t, lines); !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":7,"result"`) {
+			t.Errorf("after %.60s a ping is answered with %s", line, got)
+		}
+	}
+}
+
+// The SDK waited for the answers of notifications, and ended the connection over two of them, or two of one id.
+func TestABatchOverStdioMayHaveNotifications(t *testing.T) {
+	ask, lines := rawStdio(t, startNode(t, sabir.Serve(orders())), mcp.Tools("**"))
+	ask(initializeLine)
+	next(t, lines)
+	ask(`[{"jsonrpc":"2.0","method":"notifications/initialized"},{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},{"id":2},{"jsonrpc":"2.0","id":1,"method":"ping"}]`)
+	for _, want := range []string{`"id":null,`, `"id":1,`, `"id":1,`} {
+		if got := next(t, lines); !strings.Contains(got, want) {
+			t.Errorf("want an answer with %s, got %s", want, got)
+		}
+	}
+}

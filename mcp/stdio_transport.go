@@ -1,11 +1,11 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -18,7 +18,7 @@ import (
 const maxLine = 8 << 20
 
 // stdioTransport is the SDK's transport for a pair of streams. It leaves out the answers to cancelled requests, and sends an error in
-// place of an answer that clients could not take.
+// place of an answer that clients could not take. What is no message from the client is answered, where the SDK would end the connection.
 type stdioTransport struct {
 	in       io.ReadCloser
 	out      io.WriteCloser
@@ -26,7 +26,8 @@ type stdioTransport struct {
 }
 
 func (t *stdioTransport) Connect(ctx context.Context) (sdk.Connection, error) {
-	c, err := (&sdk.IOTransport{Reader: t.in, Writer: answerWriter{t.out, &t.requests}}).Connect(ctx)
+	w := &answerWriter{WriteCloser: t.out, requests: &t.requests}
+	c, err := (&sdk.IOTransport{Reader: newClientLines(t.in, w.refuse), Writer: w, MaxLineLength: -1}).Connect(ctx) // clientLines has a bound
 	return stdioConnection{c, &t.requests}, err
 }
 
@@ -54,50 +55,40 @@ func (c stdioConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return m, err
 }
 
-// answerWriter looks at lines on their way to the client. The SDK writes each at once, with the answers of a batch in one: an answer of a
-// batch must reach the SDK in any case, as it waits for all of them.
+// answerWriter looks at lines on their way to the client. The SDK writes each at once.
 type answerWriter struct {
 	io.WriteCloser
 	requests *inFlight
+	mu       sync.Mutex // what is refused is answered while the SDK writes
 }
 
-func (w answerWriter) Write(line []byte) (int, error) {
-	if bytes.HasPrefix(line, []byte("[")) {
-		return len(line), w.writeBatch(line)
-	}
-	checked := w.check(line, maxLine)
-	if checked == nil {
-		return len(line), nil
-	}
-	if _, err := w.WriteCloser.Write(checked); err != nil {
-		return 0, err
+func (w *answerWriter) Write(line []byte) (int, error) {
+	if checked := w.check(line); checked != nil {
+		if err := w.write(checked); err != nil {
+			return 0, err
+		}
 	}
 	return len(line), nil
 }
 
-func (w answerWriter) writeBatch(line []byte) error {
-	var answers, kept []json.RawMessage
-	if err := json.Unmarshal(line, &answers); err != nil {
-		return err
-	}
-	for _, a := range answers {
-		if checked := w.check(a, maxLine/len(answers)); checked != nil {
-			kept = append(kept, checked)
-		}
-	}
-	if kept == nil {
-		return nil
-	}
-	text, err := json.Marshal(kept)
-	if err != nil {
-		return err
-	}
-	_, err = w.WriteCloser.Write(append(text, '\n'))
+func (w *answerWriter) write(line []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, err := w.WriteCloser.Write(line)
 	return err
 }
 
+// refuse answers a line of the client of which the id is not known.
+func (w *answerWriter) refuse(code int64, why string) error {
+	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": why}})
+	if err != nil { // it has texts and a number only
+		panic(err)
+	}
+	return w.write(append(text, '\n'))
+}
+
 // check returns what is sent for a message: nil for nothing.
-func (w answerWriter) check(m []byte, most int) []byte {
+func (w *answerWriter) check(m []byte) []byte {
 	id, ok := answeredID(m)
 	if !ok {
 		return m
@@ -106,11 +97,11 @@ func (w answerWriter) check(m []byte, most int) []byte {
 	switch {
 	case r != nil && r.cancelled:
 		return nil
-	case len(m) <= most:
+	case len(m) <= maxLine:
 		return m
 	}
 	instead := &jsonrpc.Response{ID: id}
-	why := fmt.Sprintf("the answer has %d bytes as a message, and clients over stdio take %d: ask for less", len(m), most)
+	why := fmt.Sprintf("the answer has %d bytes as a message, and clients over stdio take %d: ask for less", len(m), maxLine)
 	if r != nil && r.method == "tools/call" {
 		text, err := json.Marshal(failed(&subrequest.Problem{Code: "ResourceExhausted", Name: "MessageTooLarge", Message: why}))
 		if err != nil { // it has texts only
