@@ -174,7 +174,9 @@ func (s *keySet) fetch(now time.Time, pause time.Duration) (flight <-chan struct
 	s.tried, s.flight = now, make(chan struct{})
 	var fetched *fetchedKeys
 	get := func() (err error) {
-		fetched, err = s.get()
+		if fetched, err = s.get(); err != nil {
+			s.client.CloseIdleConnections() // HTTP/2 would stay on one that carries nothing any more
+		}
 		return err
 	}
 	go isolate.Run(get, func(err error) { // the transport of the client may be the application's

@@ -360,3 +360,30 @@ func (l *slowLogin) RoundTrip(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
 }
+
+func TestAFetchThatFailedIsTriedAgainOverAnotherConnection(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		l := &login{answer: func() (int, string) { return 200, keySet(webKey("e", &p256().PublicKey, nil)) }}
+		a := auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Client: &http.Client{Transport: &deadConnection{next: l}}})
+		token := signedBy("e", jwt.SigningMethodES256, p256())
+		refused(t, a, bearer(token), auth.ErrKeysUnreachable)
+		time.Sleep(time.Minute)
+		admitted(t, a, bearer(token))
+	})
+}
+
+// deadConnection answers nothing until it is left, as a connection of HTTP/2 does after a failover.
+type deadConnection struct {
+	left atomic.Bool
+	next http.RoundTripper
+}
+
+func (d *deadConnection) RoundTrip(r *http.Request) (*http.Response, error) {
+	if d.left.Load() {
+		return d.next.RoundTrip(r)
+	}
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+func (d *deadConnection) CloseIdleConnections() { d.left.Store(true) }
