@@ -150,3 +150,20 @@ func TestAGenericCallMayHaveTextsForNumbersAndTimes(t *testing.T) {
 		t.Errorf("a typed call with a text for a number: got %q", reply)
 	}
 }
+
+func TestKeysOfAGenericAnswerHaveNoClasses(t *testing.T) {
+	s := sabir.NewService("orders")
+	sabir.Handle(s, "favourites", func(context.Context, sabir.Empty) (map[color]int32, error) { return map[color]int32{"GREEN": 2}, nil })
+	address := freeAddress(t)
+	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("dubbo://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0")))))
+	p := dial(t, address)
+	p.write(frame(0xc2, 0, 1, call(t, "$invoke", "Ljava/lang/String;[Ljava/lang/String;[Ljava/lang/Object;", nil, "favourites", nil, nil)))
+	_, status, _, reply := p.next()
+	d := hessian.NewDecoder(reply)
+	d.Unregistered()
+	var kind int
+	var out any
+	if err := errors.Join(d.Decode(&kind), d.Decode(&out)); err != nil || status != 20 || fmt.Sprintf("%#v", out) != `map[string]interface {}{"GREEN":2}` {
+		t.Errorf("got the status %d and %#v, %v", status, out, err)
+	}
+}

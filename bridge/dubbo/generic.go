@@ -70,7 +70,7 @@ func (g *generalizing) value(value any) any {
 		}
 	case *hessian.Map:
 		for i := range v.Entries {
-			v.Entries[i].Value = g.value(v.Entries[i].Value)
+			v.Entries[i].Key, v.Entries[i].Value = g.value(v.Entries[i].Key), g.value(v.Entries[i].Value)
 		}
 	default:
 		if at.Kind() == reflect.String {
