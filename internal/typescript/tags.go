@@ -35,7 +35,7 @@ func (m *module) placeOf(s *schema.Schema) place {
 		}
 	}
 	switch {
-	case nullable(s), p.kind == "", s.ContentEncoding != "", p.kind == "array", p.kind == "object" && s.Ref == "" && len(s.Properties) == 0:
+	case nullable(s), pointed(s), p.kind == "", s.ContentEncoding != "", p.kind == "array", p.kind == "object" && s.Ref == "" && len(s.Properties) == 0:
 		p.nilled = true
 	case p.kind == "string" && s.Format == "date-time":
 		p.zero = `"0001-01-01T00:00:00Z"`
@@ -49,6 +49,12 @@ func (m *module) placeOf(s *schema.Schema) place {
 		p.zero = "0"
 	}
 	return p
+}
+
+// pointed reports whether a member is a pointer that is left out where it is nil, which has no null in its schema. A form of its own is "optional" without a pointer too.
+func pointed(s *schema.Schema) bool {
+	own, optional := strings.CutPrefix(s.ProtoType, "optional")
+	return optional && own != " string" && own != " bytes"
 }
 
 // tagged is the check of a member by its tag; "" where anything passes.

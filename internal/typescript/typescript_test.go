@@ -176,6 +176,23 @@ func TestChecksAreMadeOfKeywordsWhereADescriptionHasNoTags(t *testing.T) {
 	}
 }
 
+// What it points to was checked as if it were there: a rule in it refused what the server takes, and a type that has itself inside overflowed the stack.
+func TestAPointerThatIsLeftOutIsNotChecked(t *testing.T) {
+	for _, test := range []struct{ member, want string }{
+		{`{"$ref":"#/$defs/Order","x-protobuf-type":"optional"}`, "optional(checkOrder)"},
+		{`{"$ref":"#/$defs/Order"}`, "orZero({}, checkOrder)"},
+		{`{"type":"integer","format":"int8","x-protobuf-type":"optional int32","x-validate":"omitempty,min=1"}`, "optional(all(isWhole(-128n, 127n), optional(min(1))))"},
+		{`{"type":"string","x-protobuf-type":"optional string","x-validate":"startswith=a"}`, `orZero("", all(isText, startsWith("a")))`},
+	} {
+		text := written(t, parsed(t, `{"actions":[{"name":"a.b","path":"/a/b","in":{"$ref":"#/$defs/Order"}}],
+			"types":{"Order":{"type":"object","properties":{"n":{"type":"integer","x-validate":"min=1"},"x":`+test.member+`}}}}`))
+		if want := "    x: " + test.want + ",\n"; !strings.Contains(text, want) {
+			_, generated, _ := strings.Cut(text, "// How inputs are checked.")
+			t.Errorf("want %s in\n%s", want, generated)
+		}
+	}
+}
+
 func quoted(text string) string {
 	if text == "" {
 		return ""

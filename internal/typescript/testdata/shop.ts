@@ -702,7 +702,7 @@ function checkNewUser(value: any, at: At, found: FieldError[]): boolean {
     cents: orZero(0, all(isWhole(-9223372036854775808n, 9223372036854775807n), min(1))),
     tags: orZero([], all(isList, max(3), unique, each(all(isText, min(1), max(5))))),
     home: orZero({}, checkAddress),
-    work: optional(unlessZero({}, checkAddress)),
+    work: optional(optional(checkAddress)),
     avatar: optional(isBytes),
     nick: optional(all(isText, optional(min(2)))),
     site: optional(all(isText, unlessZero("", match("url", /^[A-Za-z][A-Za-z0-9+.-]*:./u, "must be a valid URL")))),
