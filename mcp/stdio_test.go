@@ -159,7 +159,7 @@ func TestAnAnswerOverStdioFollowsWhenTheClientHasItsProgress(t *testing.T) {
 
 // The SDK ended the connection over such a line, with the calls in flight.
 func TestALineThatIsNoMessageIsAnsweredOverStdioAndTheNextOneIsServed(t *testing.T) {
-	ask, lines := rawStdio(t, startNode(t, sabir.Serve(orders())), mcp.Tools("**"))
+	ask, lines := rawStdio(t, startNode(t, sabir.Serve(orders())), mcp.Config{Tools: []string{"**"}})
 	ask(initializeLine)
 	next(t, lines)
 	ping := `{"jsonrpc":"2.0","id":7,"method":"ping"}`
@@ -181,7 +181,7 @@ func TestALineThatIsNoMessageIsAnsweredOverStdioAndTheNextOneIsServed(t *testing
 
 // The SDK waited for the answers of notifications, and ended the connection over two of them, or two of one id.
 func TestABatchOverStdioMayHaveNotifications(t *testing.T) {
-	ask, lines := rawStdio(t, startNode(t, sabir.Serve(orders())), mcp.Tools("**"))
+	ask, lines := rawStdio(t, startNode(t, sabir.Serve(orders())), mcp.Config{Tools: []string{"**"}})
 	ask(initializeLine)
 	next(t, lines)
 	ask(`[{"jsonrpc":"2.0","method":"notifications/initialized"},{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},{"id":2},{"jsonrpc":"2.0","id":1,"method":"ping"}]`)

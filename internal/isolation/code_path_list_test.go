@@ -70,7 +70,7 @@ var codePaths = map[string]codePath{
 	"mcp.messagesOf":                                 {fixed: "what JSON holds, without methods"},
 	"mcp.scalar.UnmarshalJSON":                       {fixed: "what JSON holds, without methods"},
 	"mcp.answerWriter.check":                         {fixed: "an error of texts in the place of an answer that is too long"},
-	"mcp.answerWriter.refuse":                    {fixed: "answers of MCP that are JSON already"},
+	"mcp.answerWriter.refuse":                        {fixed: "answers of MCP that are JSON already"},
 	"mcp.answeredID":                                 {fixed: "answers of MCP that are JSON already, up to their id"},
 	"mcp.failed":                                     {fixed: "schemas, errors and examples that are JSON already"},
 	"mcp.offer.updateResources":                      {fixed: "schemas, errors and examples that are JSON already"},
