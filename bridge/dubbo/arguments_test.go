@@ -128,7 +128,7 @@ func TestAGenericCallMayHaveTextsForNumbersAndTimes(t *testing.T) {
 	s := sabir.NewService("orders")
 	sabir.Handle(s, "book", func(_ context.Context, in visit) (visit, error) { return in, nil })
 	address := freeAddress(t)
-	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("dubbo://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0")))))
+	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"dubbo://" + address: {{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0"}}}}))
 	p := dial(t, address)
 	for from, want := range map[string]string{"2024-02-29T23:01:02.005": "2024-02-29T23:01:02.005", "2024-02-29 23:00:00": "2024-02-29T23:00", "2024-02-29T23:01:00.000007": "2024-02-29T23:01:00.000007", "2024-02-29T23:01:02.000000001": "2024-02-29T23:01:02.000000001"} {
 		in := map[string]any{"class": "com.shop.Visit", "guests": "2", "price": hessian.Decimal("1.5"), "paid": "true", "since": int64(86400000), "from": from}
@@ -155,7 +155,7 @@ func TestKeysOfAGenericAnswerHaveNoClasses(t *testing.T) {
 	s := sabir.NewService("orders")
 	sabir.Handle(s, "favourites", func(context.Context, sabir.Empty) (map[color]int32, error) { return map[color]int32{"GREEN": 2}, nil })
 	address := freeAddress(t)
-	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Serve("dubbo://"+address, dubbo.Interface("com.shop.OrderService", "orders", dubbo.Version("1.0.0")))))
+	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"dubbo://" + address: {{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0"}}}}))
 	p := dial(t, address)
 	p.write(frame(0xc2, 0, 1, call(t, "$invoke", "Ljava/lang/String;[Ljava/lang/String;[Ljava/lang/Object;", nil, "favourites", nil, nil)))
 	_, status, _, reply := p.next()
