@@ -14,7 +14,7 @@ import (
 // maxMessage bounds a line of a client, in bytes.
 const maxMessage = 16 << 20
 
-// clientLines is what a client writes, with each message on a line of its own. The SDK ends the connection over a line that is no message, and does not
+// clientLines reads the messages of a client over stdio, each on a line of its own. The SDK ends the connection over a line that is no message, and does not
 // answer a batch in which a notification is: it gets the messages of one by one, as over HTTP.
 type clientLines struct {
 	io.Closer
