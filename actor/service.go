@@ -11,6 +11,19 @@ import (
 	"github.com/sabir-go/sabir/actor/inspect"
 )
 
+// The bounds of an answer, so that it fits into one message however many processes there are.
+const (
+	maxListed    = 1000 // processes
+	maxTreeDepth = 20   // levels
+)
+
+// The orders of a list: see inspect.Query.
+const (
+	sortWaiting = "waiting"
+	sortAge     = "age"
+	sortName    = "name"
+)
+
 // Services makes the node offer the service $processes: what the command line and the dashboard ask a node about its
 // processes, they ask by calling its actions. See [sabir.Extension].
 func (e extension) Services() []sabir.Servable {
@@ -100,9 +113,9 @@ func (s *System) summary(pid PID, now time.Duration) (one summary, ok bool) {
 
 func limitOf(q inspect.Query) int {
 	if q.Limit <= 0 {
-		return inspect.MaxListed
+		return maxListed
 	}
-	return min(q.Limit, inspect.MaxListed)
+	return min(q.Limit, maxListed)
 }
 
 func moreWaiting(a, b *summary) int { return cmp.Or(b.Waiting-a.Waiting, older(a, b)) }
@@ -115,15 +128,15 @@ func firstByName(a, b *summary) int {
 
 func orderOf(q inspect.Query) (func(a, b *summary) int, error) {
 	switch q.Sort {
-	case inspect.SortWaiting, "":
+	case sortWaiting, "":
 		return moreWaiting, nil
-	case inspect.SortAge:
+	case sortAge:
 		return older, nil
-	case inspect.SortName:
+	case sortName:
 		return firstByName, nil
 	}
 	return nil, sabir.Errorf(sabir.CodeInvalidArgument, errBadQuery.Name, "processes cannot be sorted by %q: want %s, %s or %s",
-		q.Sort, inspect.SortWaiting, inspect.SortAge, inspect.SortName)
+		q.Sort, sortWaiting, sortAge, sortName)
 }
 
 func nameless(one *summary) int {
@@ -218,9 +231,9 @@ func (s *System) Tree(ctx context.Context, q inspect.Query) (inspect.Trees, erro
 	out.MoreUnsupervised = singles - len(out.Unsupervised)
 	ctx, cancel := context.WithTimeout(ctx, treeTime)
 	defer cancel()
-	b := treeBuilder{s, ctx, limitOf(q), inspect.MaxDepth}
+	b := treeBuilder{s, ctx, limitOf(q), maxTreeDepth}
 	if q.Depth > 0 {
-		b.depth = min(q.Depth, inspect.MaxDepth)
+		b.depth = min(q.Depth, maxTreeDepth)
 	}
 	slices.SortStableFunc(roots, func(a, b summary) int { return older(&a, &b) })
 	for i := range roots {

@@ -20,6 +20,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/gen/openapi"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/telemetry"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/auth"
@@ -177,7 +178,7 @@ func sameJSON(t *testing.T, got []byte, file string) {
 }
 
 // What needs other machines, or an address that others can reach.
-func httpOfOthers(ctx context.Context, greeter *sabir.Service, users *sabir.Service, certificate tls.Certificate, keys gateway.HTTPOption, key string, mux *http.ServeMux, secret []byte) error {
+func httpOfOthers(ctx context.Context, greeter *sabir.Service, users *sabir.Service, certificate tls.Certificate, keys gateway.HTTPOption, key string, mux *http.ServeMux, sessionKey []byte) error {
 	// doc: serve
 	node := sabir.NewNode(sabir.Serve(greeter), sabir.HTTP(":3000"))
 	// end
@@ -191,7 +192,7 @@ func httpOfOthers(ctx context.Context, greeter *sabir.Service, users *sabir.Serv
 	if err != nil {
 		return err
 	}
-	sessions := auth.Session(auth.SessionConfig{Secret: secret, Store: store, Idle: time.Hour, Lifetime: 12 * time.Hour})
+	sessions := auth.Session(auth.SessionConfig{Secret: sessionKey, Store: store, Idle: time.Hour, Lifetime: 12 * time.Hour})
 	// end
 	// doc: sign-out
 	err = sessions.SignOutEverywhere(ctx, "ada") // all sessions of a subject, on all nodes
@@ -244,7 +245,7 @@ func httpOfOthers(ctx context.Context, greeter *sabir.Service, users *sabir.Serv
 	config := &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil }}
 	// end
 	// doc: dial
-	client, err := web.Dial("http://10.0.0.7:3000", web.Key(key))
+	client, err := web.Dial("http://10.0.0.7:3000", web.ClientConfig{Key: secret.New(key)})
 	if err != nil {
 		return err
 	}

@@ -155,7 +155,7 @@ func TestOverTLSOnlyClientsWithACertificateOfTheAuthorityComeIn(t *testing.T) {
 	node := start(t, sabir.Serve(shop()), sabir.HTTP("127.0.0.1:0",
 		gateway.TLS(&tls.Config{Certificates: []tls.Certificate{server}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority})))
 	for _, certificate := range [][]tls.Certificate{{clientCert}, nil} {
-		client, err := Dial("https://"+node.HTTPAddr(), TLS(&tls.Config{RootCAs: authority, Certificates: certificate}))
+		client, err := Dial("https://"+node.HTTPAddr(), ClientConfig{TLS: &tls.Config{RootCAs: authority, Certificates: certificate}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ var helloJSON = []byte(`{"name":"Ada","age":36}`)
 // BenchmarkHTTPCall is one caller on one connection over loopback.
 func BenchmarkHTTPCall(b *testing.B) {
 	node, _ := startShop(b)
-	client := dialNode(b, node)
+	client := dialNode(b, node, ClientConfig{})
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := client.Call(b.Context(), "shop.hello", helloJSON); err != nil {
@@ -26,7 +26,7 @@ func BenchmarkHTTPCall(b *testing.B) {
 // BenchmarkHTTPCallParallel is 16 callers per core.
 func BenchmarkHTTPCallParallel(b *testing.B) {
 	node, _ := startShop(b)
-	client := dialNode(b, node)
+	client := dialNode(b, node, ClientConfig{})
 	b.ReportAllocs()
 	b.SetParallelism(16)
 	b.RunParallel(func(pb *testing.PB) {
@@ -42,7 +42,7 @@ func BenchmarkHTTPCallParallel(b *testing.B) {
 // BenchmarkHTTPCallVia is a typed call of a node that sends it to another.
 func BenchmarkHTTPCallVia(b *testing.B) {
 	other, _ := startShop(b)
-	node := start(b, sabir.WithUpstream(dialNode(b, other)))
+	node := start(b, sabir.WithUpstream(dialNode(b, other, ClientConfig{})))
 	hello := sabir.Bind[helloRequest, helloReply](node, "shop.hello")
 	b.ReportAllocs()
 	for b.Loop() {
@@ -95,7 +95,7 @@ func BenchmarkNetHTTP(b *testing.B) {
 		w.Write(helloJSON)
 	}))
 	defer server.Close()
-	client, err := Dial(server.URL)
+	client, err := Dial(server.URL, ClientConfig{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -24,7 +25,7 @@ import (
 // It is a [sabir.Upstream], so a node made with sabir.WithUpstream(client) calls the other node's public actions with sabir.Call,
 // Bind and CallJSON like its own:
 //
-//	client, err := web.Dial("http://10.0.0.7:3000", web.Key(key))
+//	client, err := web.Dial("http://10.0.0.7:3000", web.ClientConfig{Key: secret.New(key)})
 //	…
 //	node := sabir.NewNode(sabir.WithUpstream(client))
 //
@@ -45,19 +46,15 @@ var _ sabir.Upstream = (*Client)(nil)
 
 var jsonCodec = json.Codec
 
-// Option is an option of Dial: [Key], [TLS], [MaxAnswer].
-type Option func(*Client)
-
-// Key sends "Authorization: Bearer <key>" with every request. Over http:// every host on the way can read it.
-func Key(key string) Option { return func(c *Client) { c.key = secret.New(key) } }
-
-// TLS sets the authorities and the certificate of a client that calls https://.
-func TLS(config *tls.Config) Option {
-	return func(c *Client) { c.transport.TLSClientConfig = config.Clone() }
+// ClientConfig has the settings of [Dial].
+type ClientConfig struct {
+	// Key is sent as "Authorization: Bearer <key>" with every request. Over http:// every host on the way can read it. Default: none.
+	Key secret.Secret
+	// TLS has the authorities and the certificate of a client that calls https://. Default: the authorities of the system.
+	TLS *tls.Config
+	// MaxAnswer bounds the answers that are read, in bytes. A longer one is an error. Default: 64 MiB.
+	MaxAnswer int64
 }
-
-// MaxAnswer bounds the answers that are read, in bytes. Default: 64 MiB. A longer one is an error.
-func MaxAnswer(bytes int64) Option { return func(c *Client) { c.maxAnswer = max(bytes, 1) } }
 
 const (
 	maxClientConns = 512 // to one node at once; further calls wait for one to be free
@@ -69,12 +66,12 @@ const (
 // Dial makes a client for the node at a URL such as "http://127.0.0.1:3000"; a path in it goes before those of the
 // actions. For convenience "127.0.0.1:3000" and ":3000" mean http and this machine. It does not connect: use Ready to find
 // out whether the node is there. The error describes what is wrong with the URL.
-func Dial(baseURL string, options ...Option) (*Client, error) {
+func Dial(baseURL string, config ClientConfig) (*Client, error) {
 	base, err := parseBase(baseURL)
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{base: base, name: base.String(), maxAnswer: defaultAnswer}
+	c := &Client{base: base, name: base.String(), key: config.Key, maxAnswer: max(cmp.Or(config.MaxAnswer, defaultAnswer), 1)}
 	c.transport = &http.Transport{
 		DialContext:            dial,
 		MaxIdleConns:           maxClientConns,
@@ -87,8 +84,8 @@ func Dial(baseURL string, options ...Option) (*Client, error) {
 		// HTTP/2 stays on a connection whatever becomes of the calls on it, so that one which carries nothing any more, as after a failover, is found by this only.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: dialTimeout, PingTimeout: dialTimeout},
 	}
-	for _, o := range options {
-		o(c)
+	if config.TLS != nil {
+		c.transport.TLSClientConfig = config.TLS.Clone()
 	}
 	if !visible(string(c.key.Bytes())) {
 		return nil, errors.New("web: the key has a space, a line break or a character outside ASCII, which no Authorization header can carry")
@@ -112,7 +109,7 @@ func parseBase(baseURL string) (*url.URL, error) {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("web: the URL %q is not http:// or https://", u.Redacted())
 	case u.User != nil:
-		return nil, fmt.Errorf("web: the URL %q has a user: give the key with web.Key", u.Redacted())
+		return nil, fmt.Errorf("web: the URL %q has a user: give the key as Key of web.ClientConfig", u.Redacted())
 	case u.RawQuery != "" || u.Fragment != "":
 		return nil, fmt.Errorf("web: the URL %q has a query or a fragment: want a node's address such as http://127.0.0.1:3000", u.Redacted())
 	case u.Host == "":
@@ -208,7 +205,7 @@ func (c *Client) exchange(ctx context.Context, method, path, what string, body [
 	answer, err := c.read(response)
 	switch {
 	case errors.Is(err, errTooLong):
-		return nil, sabir.Errorf(sabir.CodeInternal, sabir.ErrBadOutput.Name, "the answer of %s is longer than the limit of %d bytes (web.MaxAnswer sets it)", what, c.maxAnswer)
+		return nil, sabir.Errorf(sabir.CodeInternal, sabir.ErrBadOutput.Name, "the answer of %s is longer than the limit of %d bytes (MaxAnswer of web.ClientConfig sets it)", what, c.maxAnswer)
 	case err != nil:
 		return nil, c.lost(ctx, what, err)
 	case response.StatusCode < 200 || response.StatusCode > 299:

@@ -15,13 +15,14 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/validate"
 )
 
 // via runs a node that sends its calls to another over HTTP.
-func via(t *testing.T, other *sabir.Node, options ...Option) *sabir.Node {
+func via(t *testing.T, other *sabir.Node) *sabir.Node {
 	t.Helper()
-	return startAs(t, "caller", sabir.WithUpstream(dialNode(t, other, options...)))
+	return startAs(t, "caller", sabir.WithUpstream(dialNode(t, other, ClientConfig{})))
 }
 
 func TestANodeCallsTheActionsOfAnotherLikeItsOwn(t *testing.T) {
@@ -100,7 +101,7 @@ func TestTheContextTravelsWithTheCall(t *testing.T) {
 
 func TestMetadataThatHTTPCannotCarryIsAnErrorNotALoss(t *testing.T) {
 	other, _ := startShop(t)
-	client := dialNode(t, other)
+	client := dialNode(t, other, ClientConfig{})
 	for _, value := range []string{"a\r\nX-Evil: 1", " outer", "\x00"} {
 		_, err := client.Call(sabir.WithMetadata(t.Context(), "k", value), "shop.who", nil)
 		if !errors.Is(err, sabir.ErrBadInput) || !strings.Contains(err.Error(), `the metadata "k"`) {
@@ -146,7 +147,7 @@ func TestACancelledCallIsCancelledOnTheOtherSide(t *testing.T) {
 
 func TestACallThatReachesNoNodeIsRetryable(t *testing.T) {
 	const addr = "127.0.0.1:1" // which no socket is given, unlike a port that was just closed
-	client, err := Dial("http://" + addr)
+	client, err := Dial("http://"+addr, ClientConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func dialFake(t *testing.T, answer func(net.Conn)) *Client {
 			c.Close()
 		}
 	}()
-	client, err := Dial(l.Addr().String())
+	client, err := Dial(l.Addr().String(), ClientConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +248,7 @@ func TestAServerThatIsNoNodeIsRecognized(t *testing.T) {
 		t.Run(test.about, func(t *testing.T) {
 			server := httptest.NewServer(test.server)
 			defer server.Close()
-			client, err := Dial(server.URL)
+			client, err := Dial(server.URL, ClientConfig{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -264,7 +265,7 @@ func TestAServerThatIsNoNodeIsRecognized(t *testing.T) {
 func TestAnAnswerOverTheLimitIsAnError(t *testing.T) {
 	other, _ := startShop(t)
 	for length, ok := range map[int]bool{90: true, 100: true, 101: false, 5000: false} {
-		client := dialNode(t, other, MaxAnswer(100))
+		client := dialNode(t, other, ClientConfig{MaxAnswer: 100})
 		body := `"` + strings.Repeat("x", length-2) + `"`
 		out, err := client.Call(t.Context(), "shop.echo", []byte(body))
 		if (err == nil) != ok || ok && string(out) != body {
@@ -286,14 +287,14 @@ func TestAnAnswerThatDoesNotFitTheCallersTypeIsAnError(t *testing.T) {
 
 func TestTheKeyOpensANodeThatWantsOne(t *testing.T) {
 	other := start(t, sabir.Serve(shop()), sabir.HTTP(":0", gateway.Key(goodKey)))
-	if _, err := dialNode(t, other, Key(goodKey)).Call(t.Context(), "shop.echo", nil); err != nil {
+	if _, err := dialNode(t, other, ClientConfig{Key: secret.New(goodKey)}).Call(t.Context(), "shop.echo", nil); err != nil {
 		t.Error(err)
 	}
-	_, err := dialNode(t, other).Call(t.Context(), "shop.echo", nil)
+	_, err := dialNode(t, other, ClientConfig{}).Call(t.Context(), "shop.echo", nil)
 	if !errors.Is(err, sabir.ErrBadKey) {
 		t.Errorf("without: %v", err)
 	}
-	if err := dialNode(t, other).Ready(t.Context()); err != nil {
+	if err := dialNode(t, other, ClientConfig{}).Ready(t.Context()); err != nil {
 		t.Errorf("readiness: %v", err)
 	}
 }
@@ -312,20 +313,20 @@ func TestDialTellsWhatIsWrongWithAnAddress(t *testing.T) {
 		"http://127.0.0.1:3000": "http://127.0.0.1:3000", "127.0.0.1:3000": "http://127.0.0.1:3000", ":3000": "http://127.0.0.1:3000",
 		"https://api.example/": "https://api.example", "http://api.example/sabir/": "http://api.example/sabir", "localhost:3000": "http://localhost:3000",
 	} {
-		client, err := Dial(url)
+		client, err := Dial(url, ClientConfig{})
 		if err != nil || client.Name() != want {
 			t.Errorf("%q: %v, want %s", url, err, want)
 		}
 	}
 	for url, says := range map[string]string{
-		"": "no host", "http://": "no host", "tcp://:7700": "http:// or https://", "http://a:b@c": "web.Key", "http://c?key=1": "query", "http://[": "not a URL", "http://c:port": "not a URL",
+		"": "no host", "http://": "no host", "tcp://:7700": "http:// or https://", "http://a:b@c": "web.ClientConfig", "http://c?key=1": "query", "http://[": "not a URL", "http://c:port": "not a URL",
 	} {
-		_, err := Dial(url)
+		_, err := Dial(url, ClientConfig{})
 		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "a:b@") {
 			t.Errorf("%q: %v, want an error about %s", url, err, says)
 		}
 	}
-	if _, err := Dial(":3000", Key("with\nbreak")); err == nil || !strings.Contains(err.Error(), "line break") {
+	if _, err := Dial(":3000", ClientConfig{Key: secret.New("with\nbreak")}); err == nil || !strings.Contains(err.Error(), "line break") {
 		t.Errorf("a broken key: %v", err)
 	}
 }
@@ -340,7 +341,7 @@ func TestABaseURLMayHaveAPath(t *testing.T) {
 		io.WriteString(w, got.body)
 	})))
 	defer proxy.Close()
-	client, err := Dial(proxy.URL + "/api/v7/")
+	client, err := Dial(proxy.URL+"/api/v7/", ClientConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +362,7 @@ func TestAClientGivesAConnectionUpThatCarriesNothingAnyMore(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	between := brokers.NewForwarder(t, server.Listener.Addr().String())
-	client, err := Dial("https://"+between.Addr(), TLS(&tls.Config{InsecureSkipVerify: true}))
+	client, err := Dial("https://"+between.Addr(), ClientConfig{TLS: &tls.Config{InsecureSkipVerify: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

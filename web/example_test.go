@@ -91,7 +91,7 @@ func ExampleDial() {
 	}
 	defer server.Stop(ctx)
 
-	client, err := web.Dial("http://" + server.HTTPAddr())
+	client, err := web.Dial("http://"+server.HTTPAddr(), web.ClientConfig{})
 	if err != nil {
 		log.Fatal(err)
 	}

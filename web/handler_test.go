@@ -143,7 +143,7 @@ func TestAnErrorThatWrapsAnAuthorsKeepsTheAuthorsMessage(t *testing.T) {
 
 func TestAnswersDoNotTellWhichOtherNodesACallNeeded(t *testing.T) {
 	var log logBuffer
-	far, err := Dial("http://127.0.0.1:1")
+	far, err := Dial("http://127.0.0.1:1", ClientConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,7 @@ func TestStopLetsCallsInFlightFinishAndTakesNoNewOnes(t *testing.T) {
 func TestStopCutsOffWhatOutlastsItsContextAndSaysSo(t *testing.T) {
 	g := newGated(t)
 	node := start(t, sabir.Serve(g.service), sabir.HTTP(":0"))
-	client := dialNode(t, node)
+	client := dialNode(t, node, ClientConfig{})
 	answered := make(chan error, 1)
 	go func() {
 		_, err := client.Call(context.Background(), "slow.work", nil)
@@ -343,7 +343,7 @@ func TestTenThousandCallsWhileTheirServiceComesAndGoesAreAllAnswered(t *testing.
 			}
 			service := counted(&runs, options...)
 			node := start(t, sabir.Serve(service), sabir.HTTP(":0"))
-			result := storm(t, dialNode(t, node), 10_000, 64, func() {
+			result := storm(t, dialNode(t, node, ClientConfig{}), 10_000, 64, func() {
 				for range 20 {
 					if err := node.Remove(t.Context(), service); err != nil {
 						t.Error(err)
@@ -369,7 +369,7 @@ func TestTenThousandCallsWhileTheirServiceComesAndGoesAreAllAnswered(t *testing.
 func TestTenThousandCallsWhileTheNodeStopsAreAllAnsweredOrRefused(t *testing.T) {
 	var runs atomic.Int64
 	node := start(t, sabir.Serve(counted(&runs)), sabir.HTTP(":0"))
-	result := storm(t, dialNode(t, node), 10_000, 64, func() {
+	result := storm(t, dialNode(t, node, ClientConfig{}), 10_000, 64, func() {
 		if err := node.Stop(stopContext(t)); err != nil {
 			t.Error(err)
 		}

@@ -238,14 +238,14 @@ func post(tb testing.TB, url, body string, headers ...string) answer {
 }
 
 // dialNode makes a client for the length of a test.
-func dialNode(tb testing.TB, node *sabir.Node, options ...Option) *Client {
+func dialNode(tb testing.TB, node *sabir.Node, c ClientConfig) *Client {
 	tb.Helper()
-	c, err := Dial(node.HTTPAddr(), options...)
+	client, err := Dial(node.HTTPAddr(), c)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(c.Close)
-	return c
+	tb.Cleanup(client.Close)
+	return client
 }
 
 // recorded is the answer of a handler that does not listen.

@@ -468,7 +468,7 @@ func TestTheCallerIsNotPassedOnToAnotherCluster(t *testing.T) {
 	sabir.Handle(s, "am", func(ctx context.Context, _ nothing) (map[string]string, error) {
 		return sabir.MetadataFromContext(ctx), nil
 	})
-	node := start(t, sabir.WithUpstream(dialNode(t, start(t, sabir.Serve(s), sabir.HTTP(":0")))))
+	node := start(t, sabir.WithUpstream(dialNode(t, start(t, sabir.Serve(s), sabir.HTTP(":0")), ClientConfig{})))
 	ctx := auth.As(sabir.WithMetadata(t.Context(), "tenant", "blue"), auth.Principal{Subject: "ada", Roles: []string{"ops"}})
 	got, err := sabir.Call[map[string]string](ctx, node, "who.am", nothing{})
 	if err != nil || got["tenant"] != "blue" {

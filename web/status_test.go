@@ -86,7 +86,7 @@ func TestTheStatusAndTheHeadersOfAnAnswerAreItsHandlersOnAnyNode(t *testing.T) {
 	if want := `[{"status":201,"output":{"id":"7","known":false},"headers":{"Location":["/orders/7"],"X-Behind":["yes"]}},{"status":204}]`; batch.body != want {
 		t.Errorf("a batch: %s", batch.body)
 	}
-	client, err := Dial("http://" + alone.HTTPAddr())
+	client, err := Dial("http://"+alone.HTTPAddr(), ClientConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}

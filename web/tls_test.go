@@ -30,7 +30,7 @@ func TestACertificateIsReplacedWhileTheNodeRuns(t *testing.T) {
 	current.Store(&first)
 	node := start(t, sabir.Serve(shop()), sabir.HTTP(":0", gateway.TLS(&tls.Config{
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil }})))
-	client, err := Dial("https://"+node.HTTPAddr(), TLS(&tls.Config{RootCAs: authority}))
+	client, err := Dial("https://"+node.HTTPAddr(), ClientConfig{TLS: &tls.Config{RootCAs: authority}})
 	if err != nil {
 		t.Fatal(err)
 	}

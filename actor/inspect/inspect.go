@@ -2,7 +2,7 @@
 // test. [github.com/sabir-go/sabir/actor.System] makes them with its methods Info, List, Tree and Stats, and a node with
 // processes offers the same by the actions $processes.list and $processes.tree:
 //
-//	list, err := system.List(inspect.Query{Sort: inspect.SortAge, Limit: 20})
+//	list, err := system.List(inspect.Query{Sort: "age", Limit: 20})
 //
 // Documents name a process by the text of its PID, which actor.ParsePID reads.
 package inspect
@@ -13,26 +13,14 @@ import "time"
 type Query struct {
 	// Match is a part of the name, behaviour or PID, or a whole one with * for anything; "" for all. Of List only.
 	Match string `json:"match,omitempty"`
-	// Sort is SortWaiting, which is also meant by "", SortAge or SortName. Of List only.
+	// Sort is "waiting" for the most messages first, "age" for the oldest first, or "name" for the order of names, then behaviours, those without a
+	// name last. Default: "waiting". Of List only.
 	Sort string `json:"sort,omitempty"`
-	// Limit bounds the processes in the answer. Default and maximum: MaxListed.
+	// Limit bounds the processes in the answer. Default and maximum: 1000.
 	Limit int `json:"limit,omitempty"`
-	// Depth bounds the levels below a root supervisor. Default and maximum: MaxDepth. Of Tree only.
+	// Depth bounds the levels below a root supervisor. Default and maximum: 20. Of Tree only.
 	Depth int `json:"depth,omitempty"`
 }
-
-// The orders of a List.
-const (
-	SortWaiting = "waiting" // the most messages first
-	SortAge     = "age"     // the oldest first
-	SortName    = "name"    // by name, then behaviour; those without a name last
-)
-
-// These constants bound an answer, so that it fits into one message however many processes there are.
-const (
-	MaxListed = 1000 // processes
-	MaxDepth  = 20   // levels of a tree
-)
 
 // Stats counts the messages that no process handled, since the system started.
 type Stats struct {

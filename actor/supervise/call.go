@@ -58,7 +58,7 @@ func (s *supervisor) terminateChild(p *actor.Process, m terminateChild) (none st
 	}
 	c.again = false
 	if c.pid.Zero() {
-		c.state = Ended
+		c.state = ended
 		if c.Restart == Temporary {
 			s.remove(c)
 		}
@@ -68,7 +68,7 @@ func (s *supervisor) terminateChild(p *actor.Process, m terminateChild) (none st
 		return none, problem(actor.ErrMailboxFull, "%d calls wait for the end of child %q", maxWaiting, c.ID)
 	}
 	c.waits = append(c.waits, p.Request())
-	if c.state != Ending {
+	if c.state != ending {
 		s.shut(p, c)
 	}
 	return none, actor.ErrNoReply
@@ -117,7 +117,7 @@ func (s *supervisor) resting(id string) (*child, error) {
 	switch {
 	case c == nil:
 		return nil, problem(ErrNoChild, "%q", id)
-	case c.state != Ended || c.again:
+	case c.state != ended || c.again:
 		return nil, problem(ErrChildRuns, "%q is %s", id, c.state)
 	}
 	return c, nil

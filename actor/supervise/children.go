@@ -6,27 +6,13 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// State is the state of a child.
-type State uint8
-
-// The states of children.
+// The states of a child, as Info has them.
 const (
-	Running    State = iota
-	Restarting       // it has no process: the last attempt to restart it failed, or it waits for others to end
-	Ending           // its supervisor has sent it an exit
-	Ended            // it has no process and will not get one by itself
+	running    = "running"
+	restarting = "restarting"
+	ending     = "ending"
+	ended      = "ended"
 )
-
-// String is the state in words.
-func (s State) String() string { return word(int(s), "running", "restarting", "ending", "ended") }
-
-// MarshalText is String, for JSON and the like.
-func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText reads what MarshalText wrote.
-func (s *State) UnmarshalText(text []byte) error {
-	return read(s, text, Running, Restarting, Ending, Ended)
-}
 
 // Info is a child as its supervisor sees it.
 type Info struct {
@@ -36,7 +22,9 @@ type Info struct {
 	Supervisor bool      `json:"supervisor,omitempty"` // it is one
 	Restart    Restart   `json:"restart"`
 	Restarts   int       `json:"restarts"` // how often it was started again by its supervisor
-	State      State     `json:"state"`
+	// State is "running"; "restarting", where it has no process since the last attempt to restart it failed, or since it waits for others to end;
+	// "ending", where its supervisor has sent it an exit; or "ended", where it has no process and will not get one by itself.
+	State string `json:"state"`
 }
 
 // Description is a supervisor with its children.

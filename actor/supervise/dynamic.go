@@ -309,9 +309,9 @@ func (s *dynamic[A]) describe(*actor.Process, describe) (Description, error) {
 		if len(d.Children) == maxListed {
 			break
 		}
-		state := Running
+		state := running
 		if s.ending != nil || s.shutting[pid] != nil {
-			state = Ending
+			state = ending
 		}
 		d.Children = append(d.Children, Info{"", pid, s.behavior, supervises(s.behavior), s.each.Restart, int(c.restarts), state})
 	}

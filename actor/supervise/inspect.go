@@ -24,7 +24,7 @@ func inspected(d Description, _ error) inspect.Supervisor {
 		s.Strategy = "dynamic"
 	}
 	for i, c := range d.Children {
-		s.Children[i] = inspect.Child{ID: c.ID, Behavior: c.Behavior, Restart: c.Restart.String(), Restarts: c.Restarts, State: c.State.String()}
+		s.Children[i] = inspect.Child{ID: c.ID, Behavior: c.Behavior, Restart: c.Restart.String(), Restarts: c.Restarts, State: c.State}
 		if !c.PID.Zero() {
 			s.Children[i].PID = c.PID.String()
 		}

@@ -36,7 +36,7 @@ func TestAllChildrenRunAgainAfterAStormOfKillsAndCrashes(t *testing.T) {
 			}
 			for end := time.Now().Add(testTimeout); ; {
 				children := w.children(pid)
-				if !slices.ContainsFunc(children, func(c supervise.Info) bool { return c.State != supervise.Running || !w.system.Alive(c.PID) }) {
+				if !slices.ContainsFunc(children, func(c supervise.Info) bool { return c.State != "running" || !w.system.Alive(c.PID) }) {
 					break
 				}
 				if time.Now().After(end) {

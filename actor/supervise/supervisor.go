@@ -56,7 +56,7 @@ type supervisor struct {
 type child struct {
 	Child
 	pid      actor.PID // zero while it has no process
-	state    State
+	state    string
 	again    bool // to be ended, if it runs, and started with others
 	restarts int
 	timer    func() bool     // stops the timer of its shutdown
@@ -103,7 +103,7 @@ func (s *supervisor) add(spec Child) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &child{Child: spec, state: Ended}
+	c := &child{Child: spec, state: ended}
 	s.children = append(s.children, c)
 	s.byID[c.ID] = c
 	return c, nil
@@ -121,10 +121,10 @@ func (s *supervisor) start(p *actor.Process, c *child) error {
 	pid, err := c.Start.Start(p, actor.Supervised())
 	switch {
 	case err == nil:
-		c.pid, c.state = pid, Running
+		c.pid, c.state = pid, running
 		s.byPID[pid] = c
 	case errors.Is(err, actor.ErrNormal):
-		c.state = Ended
+		c.state = ended
 		if c.Restart == Temporary {
 			s.remove(c)
 		}
@@ -147,8 +147,8 @@ func (s *supervisor) left(p *actor.Process, pid actor.PID, reason error) {
 		return // the supervisor stopped waiting for it before
 	}
 	delete(s.byPID, pid)
-	asked := c.state == Ending
-	c.pid, c.state = actor.PID{}, Ended
+	asked := c.state == ending
+	c.pid, c.state = actor.PID{}, ended
 	if c.timer != nil {
 		c.timer()
 		c.timer = nil
@@ -184,7 +184,7 @@ func (s *supervisor) ended(p *actor.Process, c *child, pid actor.PID, reason err
 		s.config.Ended(p, c.ID, pid, reason)
 	}
 	if c.Significant && (s.config.AutoShutdown == AnySignificant || !slices.ContainsFunc(s.children, func(c *child) bool {
-		return c.Significant && c.state != Ended
+		return c.Significant && c.state != ended
 	})) {
 		s.end(p, actor.ErrShutdown)
 	}
@@ -192,9 +192,9 @@ func (s *supervisor) ended(p *actor.Process, c *child, pid actor.PID, reason err
 
 // failed counts a failure, of a child or of its restart, and begins what the strategy requires.
 func (s *supervisor) failed(p *actor.Process, c *child, reason error, ofRestart bool) {
-	c.state = Restarting
+	c.state = restarting
 	if s.history.tooMany(p.Now(), s.config.Intensity, s.config.Period) {
-		c.state = Ended
+		c.state = ended
 		err := problem(ErrRestartIntensity, "more than %d in %s; the last was of %q, which ended by: %v", s.config.Intensity, s.config.Period, c.ID, reason)
 		p.Log().Error("a supervisor gives up", "supervisor", s.config.Name, "reason", err)
 		s.end(p, err)
@@ -230,7 +230,7 @@ type retry struct{ child *child } // nil: those that are marked
 func (s *supervisor) retry(p *actor.Process, r retry) error {
 	if r.child == nil {
 		s.advance(p)
-	} else if r.child.state == Restarting && s.ending == nil && s.byID[r.child.ID] == r.child {
+	} else if r.child.state == restarting && s.ending == nil && s.byID[r.child.ID] == r.child {
 		s.restart(p, r.child)
 	}
 	return nil
@@ -266,7 +266,7 @@ func (s *supervisor) advance(p *actor.Process) {
 		if c.pid.Zero() || !c.again && s.ending == nil {
 			continue
 		}
-		if c.state != Ending {
+		if c.state != ending {
 			s.shut(p, c)
 		}
 		return
@@ -318,7 +318,7 @@ func (s *supervisor) catchUp(p *actor.Process) {
 
 // shut ends a child according to its Shutdown: by an exit or by a kill.
 func (s *supervisor) shut(p *actor.Process, c *child) {
-	c.state = Ending
+	c.state = ending
 	switch c.Shutdown {
 	case Brutal:
 		s.kill(p, c)

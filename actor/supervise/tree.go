@@ -31,7 +31,7 @@ func Tree[A actor.Address](ctx context.Context, from actor.Sender, supervisor A)
 	if err != nil {
 		return Node{}, err
 	}
-	root := Node{Info: Info{Supervisor: true, Behavior: fixedName}}
+	root := Node{Info: Info{Supervisor: true, Behavior: fixedName, State: running}}
 	if pid, ok := any(supervisor).(actor.PID); ok {
 		root.PID = pid
 	}
@@ -121,8 +121,8 @@ func (n Node) words() []string {
 	if n.ID != "" || !n.Supervisor {
 		add(n.Restart.String())
 	}
-	if n.State != Running {
-		add(n.State.String())
+	if n.State != running {
+		add(n.State)
 	}
 	if !n.PID.Zero() {
 		add(n.PID.String())

@@ -24,7 +24,13 @@ type processesFlags struct {
 	flat bool
 }
 
-var processOrders = []string{inspect.SortWaiting, inspect.SortAge, inspect.SortName}
+// The most that a node answers: see inspect.Query.
+const (
+	maxProcesses    = 1000
+	maxProcessDepth = 20
+)
+
+var processOrders = []string{"waiting", "age", "name"}
 
 func (c *cli) processesCommand() *cobra.Command {
 	var flags processesFlags
@@ -51,11 +57,11 @@ PID has the text in it, or with * for anything is the text.`,
 			if !slices.Contains(processOrders, flags.Sort) {
 				return usagef("processes cannot be sorted by %q: want one of %s", flags.Sort, strings.Join(processOrders, ", "))
 			}
-			if flags.Limit < 1 || flags.Limit > inspect.MaxListed {
-				return usagef("the limit is %d: want 1 to %s", flags.Limit, grouped(inspect.MaxListed))
+			if flags.Limit < 1 || flags.Limit > maxProcesses {
+				return usagef("the limit is %d: want 1 to %s", flags.Limit, grouped(maxProcesses))
 			}
-			if flags.Depth < 1 || flags.Depth > inspect.MaxDepth {
-				return usagef("the depth is %d: want 1 to %d", flags.Depth, inspect.MaxDepth)
+			if flags.Depth < 1 || flags.Depth > maxProcessDepth {
+				return usagef("the depth is %d: want 1 to %d", flags.Depth, maxProcessDepth)
 			}
 			node := ""
 			if len(args) == 1 {
@@ -67,10 +73,10 @@ PID has the text in it, or with * for anything is the text.`,
 	}
 	f := command.Flags()
 	f.BoolVar(&flags.flat, "flat", false, "list processes without the trees")
-	f.StringVar(&flags.Sort, "sort", inspect.SortWaiting, "the order of the flat list: "+strings.Join(processOrders, ", "))
+	f.StringVar(&flags.Sort, "sort", processOrders[0], "the order of the flat list: "+strings.Join(processOrders, ", "))
 	f.StringVar(&flags.Match, "match", "", "list only processes whose name, behaviour or PID is like this; the list is flat then")
-	f.IntVar(&flags.Limit, "limit", inspect.MaxListed, "the most processes of a node to show")
-	f.IntVar(&flags.Depth, "depth", inspect.MaxDepth, "how many levels of a tree to show")
+	f.IntVar(&flags.Limit, "limit", maxProcesses, "the most processes of a node to show")
+	f.IntVar(&flags.Depth, "depth", maxProcessDepth, "how many levels of a tree to show")
 	if err := command.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(processOrders, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the command has the flag
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/introspect"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/web"
 )
 
@@ -68,11 +69,7 @@ func (c *cli) openJoined(ctx context.Context, what string, more ...sabir.NodeOpt
 
 // dial makes a client for the node; the caller closes it. It does not connect.
 func (c *cli) dial() (*web.Client, error) {
-	var options []web.Option
-	if key := c.httpKey(); key != "" {
-		options = append(options, web.Key(key))
-	}
-	client, err := web.Dial(c.address(), options...)
+	client, err := web.Dial(c.address(), web.ClientConfig{Key: secret.New(c.httpKey())})
 	if err != nil {
 		return nil, usagef("%v", err)
 	}

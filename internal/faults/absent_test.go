@@ -171,7 +171,7 @@ func TestTheNamesOfTheOnlyNodeThatWasKilledAreUnavailableAtEachDoor(t *testing.T
 			t.Errorf("%s %s: %+v", test.method, test.path, got)
 		}
 	}
-	client, err := web.Dial("http://" + n.HTTPAddr())
+	client, err := web.Dial("http://" + n.HTTPAddr(), web.ClientConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestRetriesAndMetricsSeeTheCallsOfAKilledNodeAndBreakersDoNot(t *testing.T)
 	for range 4 {
 		_, _ = sabir.Call[echoed](t.Context(), n, "work.echo", echo{})
 	}
-	if state, _ := states.Of("work.echo"); state != policy.Closed { // an open one would hide that no node offers the action
+	if state, _ := states.Of("work.echo"); state != "closed" { // an open one would hide that no node offers the action
 		t.Errorf("the breaker is %v", state)
 	}
 	retried := 0

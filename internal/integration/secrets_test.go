@@ -43,6 +43,7 @@ import (
 	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/telemetry"
 	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/auth/redissessions"
 	"github.com/sabir-go/sabir/webhook"
@@ -52,7 +53,7 @@ import (
 var configs = []any{
 	actor.Config{}, actor.TopicConfig{}, app.Config{}, supervise.Config{}, store.Config{}, engine.Config{}, micro.Config{}, dubbo.Config{}, moleculer.Config{}, moleculer.Encryption{}, gateway.HTTPConfig{}, rediscache.Config{},
 	config.Config{}, telemetry.Config{}, transport.Config{}, grain.Config{}, meta.NetConfig{}, meta.WebConfig{}, pool.Config{}, codecjson.Config{}, auth.BasicConfig{}, auth.JWTConfig{}, auth.KeyConfig{}, auth.SessionConfig{}, redissessions.Config{},
-	auth.TokenKey{}, lease.Config{}, mcp.Config{}, etcd.Directory{}, zookeeper.Registry{}, consul.Directory{}, microetcd.Registry{}, microconsul.Registry{}, micronats.Registry{}, micronats.Broker{}, webhook.Endpoint{}, webhook.Receiver{},
+	auth.TokenKey{}, lease.Config{}, mcp.Config{}, etcd.Directory{}, zookeeper.Registry{}, consul.Directory{}, microetcd.Registry{}, microconsul.Registry{}, micronats.Registry{}, micronats.Broker{}, web.ClientConfig{}, webhook.Endpoint{}, webhook.Receiver{},
 }
 
 // canary is a secret, in a URL too.
