@@ -10,7 +10,8 @@ type lifetime struct {
 
 // Context returns a context that ends when the process does, for work that its callbacks start and calls that they make. While
 // a call is handled whose caller gave a context, it also carries that one's values, such as its trace, and ends with it or when
-// the handler has returned; if the call is answered later, it does not end then. You may use it in any goroutine.
+// the handler has returned; if the call is answered later, it does not end then. That of a process whose Init still runs ends when its
+// system stops. You may use it in any goroutine.
 func (p *Process) Context() context.Context {
 	p.entry.mu.Lock()
 	m := p.entry.ensureRare()
@@ -18,6 +19,8 @@ func (p *Process) Context() context.Context {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		if p.entry.signals.Load()&sigKilled != 0 {
 			cancel(ErrKilled) // Kill came before, and found none to end
+		} else if p.entry.phase == initializing && !p.system.running() {
+			cancel(ErrShutdown) // as Stop does with those that it finds
 		}
 		m.context = &lifetime{ctx, cancel}
 	}

@@ -69,6 +69,35 @@ func TestASecondStopWaitsForTheFirst(t *testing.T) {
 	})
 }
 
+func TestStopEndsTheContextsOfProcessesWhoseInitStillRuns(t *testing.T) {
+	for name, asked := range map[string]bool{"that asked for it before": true, "that asks for it afterwards": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *System) {
+				goOn, spawned := make(chan struct{}), make(chan error, 1)
+				go func() {
+					_, err := Spawn(s, puppets, hooks{init: func(p *Process) error {
+						if !asked {
+							<-goOn
+						}
+						<-p.Context().Done()
+						return context.Cause(p.Context())
+					}})
+					spawned <- err
+				}()
+				bubbletest.Wait()
+				stopped := make(chan error, 1)
+				go func() { stopped <- s.Stop(context.Background()) }()
+				bubbletest.Wait()
+				close(goOn)
+				wantError(t, <-spawned, ErrShutdown)
+				if err := <-stopped; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
 func TestStopLetsProcessesFinishWhatLiesBeforeIt(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got notes

@@ -148,6 +148,7 @@ func (s *System) stop(ctx context.Context) error {
 		if !s.leftToParent(pid) {
 			s.push(pid, exitEnvelope(Exit{Reason: ErrShutdown}), nil)
 		}
+		s.endInit(pid)
 	}
 	if s.scheduler.stepping != nil && s.processes.count() > 0 {
 		return s.scheduler.stepping.runToEnd()
@@ -163,6 +164,16 @@ func (s *System) stop(ctx context.Context) error {
 	}
 	s.scheduler.stop()
 	return nil
+}
+
+// endInit ends the context of a process whose Init still runs: it gets no Exit before that has returned, and who started it waits for it too.
+func (s *System) endInit(pid PID) {
+	at := s.processes.find(pid.id)
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	if r := at.rareState(); at.id == pid.id && at.phase == initializing && r != nil && r.context != nil {
+		r.context.cancel(ErrShutdown)
+	}
 }
 
 // all yields the PIDs of the processes that exist.
