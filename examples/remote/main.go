@@ -40,7 +40,7 @@ func run(ctx context.Context) error {
 	}
 	defer warehouse.Stop(ctx)
 
-	client, err := web.Dial("http://" + warehouse.HTTPAddr(), web.ClientConfig{})
+	client, err := web.Dial("http://"+warehouse.HTTPAddr(), web.ClientConfig{})
 	if err != nil {
 		return err
 	}

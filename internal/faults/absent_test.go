@@ -171,7 +171,7 @@ func TestTheNamesOfTheOnlyNodeThatWasKilledAreUnavailableAtEachDoor(t *testing.T
 			t.Errorf("%s %s: %+v", test.method, test.path, got)
 		}
 	}
-	client, err := web.Dial("http://" + n.HTTPAddr(), web.ClientConfig{})
+	client, err := web.Dial("http://"+n.HTTPAddr(), web.ClientConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ var sessionEntryPoints = []entryPoint{
 			return sabir.Empty{}, sessions.SignIn(web.ExchangeFromContext(ctx), auth.Principal{Subject: "ada", Claims: map[string]any{"claim": claim}})
 		})
 		there := start(t, sabir.NodeID("there"), sabir.Logger(log), sabir.Serve(s), sabir.HTTP("127.0.0.1:0", web.Auth(sessions), web.AllowAnonymous()))
-		client, err := web.Dial("http://" + there.HTTPAddr(), web.ClientConfig{})
+		client, err := web.Dial("http://"+there.HTTPAddr(), web.ClientConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func throughClient(t *testing.T, log *slog.Logger, take func(context.Context, Pa
 	s := sabir.NewService("there")
 	sabir.Handle(s, "take", take)
 	there := start(t, sabir.NodeID("there"), sabir.Logger(log), sabir.Serve(s), sabir.HTTP("127.0.0.1:0"))
-	client, err := web.Dial("http://" + there.HTTPAddr(), web.ClientConfig{})
+	client, err := web.Dial("http://"+there.HTTPAddr(), web.ClientConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
