@@ -72,7 +72,7 @@ func (c Breaker) Middleware() sabir.Middleware {
 	local := func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 		b := c.newCircuit(a, "", nil)
 		return func(ctx context.Context, r *sabir.Request) error {
-			if breakerState(b.state.Load()) != closed {
+			if BreakerState(b.state.Load()) != Closed {
 				return b.try(ctx, r, next)
 			}
 			err := error(sabir.ErrPanic) // unless next returns
@@ -101,16 +101,18 @@ func isFailure(e *sabir.Error) bool {
 	return false
 }
 
-// breakerState is the state of a circuit breaker.
-type breakerState int32
+// BreakerState is the state of a circuit breaker.
+type BreakerState int32
 
+// The states of a breaker.
 const (
-	closed   breakerState = iota // calls go through
-	halfOpen                     // a few probes go through
-	open                         // no call goes through, until the time of OpenFor has passed and the next call comes
+	Closed   BreakerState = iota // calls go through
+	HalfOpen                     // a few probes go through
+	Open                         // no call goes through, until the time of OpenFor has passed and the next call comes
 )
 
-func (s breakerState) String() string {
+// String is "closed", "half-open" or "open".
+func (s BreakerState) String() string {
 	return [...]string{"closed", "half-open", "open"}[s]
 }
 
@@ -141,27 +143,26 @@ func (s *BreakerStates) add(action string, c *circuit) {
 	}, action)
 }
 
-// Of is the state of an action's breaker: "closed", where calls go through, "half-open", where a few probes do, or "open", where none does until the time
-// of OpenFor has passed and the next call comes. It is false when there is none. That of one node's action has the name "users.get@node-1", and
+// Of is the state of an action's breaker; false when there is none. That of one node's action has the name "users.get@node-1", and
 // "users.get" is then that of calls which reached no node.
-func (s *BreakerStates) Of(action string) (state string, known bool) {
+func (s *BreakerStates) Of(action string) (BreakerState, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.circuits[action].Value()
 	if c == nil {
-		return closed.String(), false
+		return Closed, false
 	}
-	return breakerState(c.state.Load()).String(), true
+	return BreakerState(c.state.Load()), true
 }
 
 // All is the state of each breaker, by the name that Of takes.
-func (s *BreakerStates) All() map[string]string {
+func (s *BreakerStates) All() map[string]BreakerState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make(map[string]string, len(s.circuits))
+	all := make(map[string]BreakerState, len(s.circuits))
 	for action, held := range s.circuits {
 		if c := held.Value(); c != nil {
-			all[action] = breakerState(c.state.Load()).String()
+			all[action] = BreakerState(c.state.Load())
 		}
 	}
 	return all
@@ -230,7 +231,7 @@ func (c *circuit) count(err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if breakerState(c.state.Load()) != closed {
+	if BreakerState(c.state.Load()) != Closed {
 		return // begun before the breaker opened
 	}
 	sum := c.current.Add(oneCall+oneFailure) + c.previous.Load()
@@ -250,16 +251,16 @@ func isNeither(e *sabir.Error) bool {
 // open, like all changes of the state, runs under mu, and signals there so that signals come in the order of the changes.
 func (c *circuit) open() {
 	c.until = time.Now().Add(c.OpenFor)
-	c.change(open, signal.BreakerOpened)
+	c.change(Open, signal.BreakerOpened)
 }
 
-func (c *circuit) change(to breakerState, kind signal.Kind) {
-	was := breakerState(c.state.Swap(int32(to)))
+func (c *circuit) change(to BreakerState, kind signal.Kind) {
+	was := BreakerState(c.state.Swap(int32(to)))
 	if c.troubled != nil && !c.gone {
 		switch {
-		case was == closed && to != closed:
+		case was == Closed && to != Closed:
 			c.troubled.Add(1)
-		case was != closed && to == closed:
+		case was != Closed && to == Closed:
 			c.troubled.Add(-1)
 		}
 	}
@@ -294,11 +295,11 @@ func (c *circuit) try(ctx context.Context, r *sabir.Request, next sabir.Handler)
 func (c *circuit) admit() (round int, refused error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if breakerState(c.state.Load()) == closed {
+	if BreakerState(c.state.Load()) == Closed {
 		return -1, nil // closed by another meanwhile; it counts for no round
 	}
 	wait := time.Until(c.until)
-	switch half := breakerState(c.state.Load()) == halfOpen; {
+	switch half := BreakerState(c.state.Load()) == HalfOpen; {
 	case half && c.free > 0:
 	case wait > 0:
 		return 0, &sabir.Error{Code: sabir.CodeUnavailable, Name: sabir.ErrBreakerOpen.Name, Retryable: true, Data: retryAfter(wait), Node: c.action.Node,
@@ -307,7 +308,7 @@ func (c *circuit) admit() (round int, refused error) {
 		c.round, c.free, c.successes = c.round+1, c.Probes, 0
 		c.until = time.Now().Add(c.OpenFor)
 		if !half {
-			c.change(halfOpen, signal.BreakerHalfOpen)
+			c.change(HalfOpen, signal.BreakerHalfOpen)
 		}
 	}
 	c.free--
@@ -325,7 +326,7 @@ func (c *circuit) onNode() string {
 func (c *circuit) settle(round int, failed, neither bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if breakerState(c.state.Load()) != halfOpen || round != c.round {
+	if BreakerState(c.state.Load()) != HalfOpen || round != c.round {
 		return
 	}
 	switch {
@@ -337,7 +338,7 @@ func (c *circuit) settle(round int, failed, neither bool) {
 		if c.successes++; c.successes == c.Probes {
 			c.current.Store(0)
 			c.previous.Store(0)
-			c.change(closed, signal.BreakerClosed)
+			c.change(Closed, signal.BreakerClosed)
 		}
 	}
 }

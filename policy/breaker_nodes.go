@@ -48,7 +48,7 @@ func (s *circuits) count(r *sabir.Request, err error) {
 	}
 	c := s.of(r.Node())
 	switch {
-	case breakerState(c.state.Load()) != closed: // begun before it opened, or sent there because there is no other
+	case BreakerState(c.state.Load()) != Closed: // begun before it opened, or sent there because there is no other
 	case err == nil:
 		c.succeeded()
 	default:
@@ -83,7 +83,7 @@ func (s *circuits) forget(all map[string]*circuit, there []string) {
 		}
 		delete(all, node)
 		c.mu.Lock()
-		if breakerState(c.state.Load()) != closed && !c.gone {
+		if BreakerState(c.state.Load()) != Closed && !c.gone {
 			s.troubled.Add(-1)
 		}
 		c.gone = true
@@ -111,7 +111,7 @@ func (s *circuits) try(ctx context.Context, r *sabir.Request) error {
 	var refused error
 	for i, node := range nodes {
 		c := s.of(node)
-		if breakerState(c.state.Load()) == closed {
+		if BreakerState(c.state.Load()) == Closed {
 			continue
 		}
 		round, wait := c.admit()

@@ -23,11 +23,11 @@ func (s *BreakerStates) Service() *sabir.Service {
 	sabir.Handle(service, "list", func(context.Context, sabir.Empty) ([]BreakerInfo, error) {
 		list := []BreakerInfo{}
 		for action, state := range s.All() {
-			list = append(list, BreakerInfo{action, state})
+			list = append(list, BreakerInfo{action, state.String()})
 		}
 		slices.SortFunc(list, func(a, b BreakerInfo) int {
-			if (a.State == closed.String()) != (b.State == closed.String()) { // those that are open first, since the list is bounded
-				if b.State == closed.String() {
+			if (a.State == Closed.String()) != (b.State == Closed.String()) { // those that are open first, since the list is bounded
+				if b.State == Closed.String() {
 					return -1
 				}
 				return 1

@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -22,11 +21,14 @@ import (
 	"github.com/sabir-go/sabir/introspect"
 )
 
-// The protocols in which foreign services are called, as Foreign has them.
+// Protocol is one in which foreign services are called.
+type Protocol int
+
+// The protocols.
 const (
-	protocolGRPC    = "grpc"
-	protocolConnect = "connect"
-	protocolGRPCWeb = "grpc-web"
+	GRPC Protocol = iota
+	Connect
+	GRPCWeb
 )
 
 // Foreign describes a server of gRPC, Connect or gRPC-Web, in whatever language, whose methods a node calls by name: see [Dial]. Only URL
@@ -35,8 +37,8 @@ type Foreign struct {
 	// URL is the server's address: "http://billing:50051", or "https://billing.example.com". A path stands before those of all methods. Over http, HTTP/2
 	// is spoken without TLS (h2c). "dns:///billing:50051" calls all addresses of the name, each as a server of its own; see Dial.
 	URL string
-	// Protocol is spoken with the server: "grpc", "connect" or "grpc-web". Default: "grpc".
-	Protocol string
+	// Protocol is spoken with the server. Default: GRPC.
+	Protocol Protocol
 	// HTTP1 has http URLs called over HTTP/1.1, for servers of Connect and gRPC-Web that know no HTTP/2 without TLS. Streams need HTTP/2.
 	HTTP1 bool
 	// TLS is for https, and for a "dns:///" with it. Default: the system's certificates. With client certificates in it, the server can tell who calls.
@@ -81,7 +83,6 @@ func Dial(f Foreign) sabir.NodeOption {
 }
 
 func newPeer(f Foreign) *peer {
-	f.Protocol = cmp.Or(f.Protocol, protocolGRPC)
 	p := &peer{config: f}
 	p.at, p.badURL = url.Parse(f.URL)
 	if p.badURL == nil {
@@ -133,9 +134,9 @@ func (p *peer) check() error {
 		return errors.New("rpc.Dial: the URL cannot be read: want one like \"http://billing:50051\"")
 	case at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "":
 		return fmt.Errorf("rpc.Dial: the URL of %q has to be like \"http://billing:50051\" or \"https://billing.example.com\", without credentials and parameters", at.Host)
-	case p.framework() == "":
-		return fmt.Errorf("rpc.Dial: the protocol is %q: want grpc, connect or grpc-web", p.config.Protocol)
-	case p.config.HTTP1 && (p.config.Protocol == protocolGRPC || at.Scheme == "https"):
+	case p.config.Protocol < GRPC || p.config.Protocol > GRPCWeb:
+		return fmt.Errorf("rpc.Dial: %d is no protocol: the protocols are GRPC, Connect and GRPCWeb", p.config.Protocol)
+	case p.config.HTTP1 && (p.config.Protocol == GRPC || at.Scheme == "https"):
 		return errors.New("rpc.Dial: HTTP1 is for Connect and gRPC-Web over http: gRPC needs HTTP/2, and over https the server chooses")
 	}
 	return nil
@@ -190,7 +191,7 @@ func (p *peer) transport(isTLS bool) *http.Transport {
 	}
 	t.Protocols.SetHTTP2(isTLS)
 	t.Protocols.SetUnencryptedHTTP2(!isTLS && !p.config.HTTP1)
-	t.Protocols.SetHTTP1(p.config.HTTP1 || isTLS && p.config.Protocol != protocolGRPC)
+	t.Protocols.SetHTTP1(p.config.HTTP1 || isTLS && p.config.Protocol != GRPC)
 	return t
 }
 
@@ -209,9 +210,9 @@ func (p *peer) options() []connect.ClientOption {
 	}
 	options := []connect.ClientOption{connect.WithReadMaxBytes(limit)}
 	switch p.config.Protocol {
-	case protocolGRPC:
+	case GRPC:
 		options = append(options, connect.WithGRPC())
-	case protocolGRPCWeb:
+	case GRPCWeb:
 		options = append(options, connect.WithGRPCWeb())
 	}
 	return options
@@ -259,12 +260,7 @@ func (p *peer) offer(m *methods) error {
 }
 
 func (p *peer) offered(m *methods) (o sabir.ForeignOffer) {
-	o.Node = introspect.Node{Framework: p.framework(), Host: p.id, Since: p.since, Silent: p.silent.Load()}
+	o.Node = introspect.Node{Framework: []string{"gRPC", "Connect", "gRPC-Web"}[p.config.Protocol], Host: p.id, Since: p.since, Silent: p.silent.Load()}
 	o.Services, o.Actions = m.services, m.actions
 	return o
-}
-
-// framework is the protocol as documents of nodes name it; "" where there is no such protocol.
-func (p *peer) framework() string {
-	return map[string]string{protocolGRPC: "gRPC", protocolConnect: "Connect", protocolGRPCWeb: "gRPC-Web"}[p.config.Protocol]
 }
