@@ -35,6 +35,7 @@ func TestADeletedStateIsGone(t *testing.T) {
 	system, g := start(t, grain.Config{})
 	call[int](t, system, ada, add{5})
 	want(t, "saved after Delete", call[bool](t, system, ada, drop{}), false)
+	want(t, "the value until the grain rests", call[int](t, system, ada, count{}), 5)
 	call[int](t, system, ada, rest{})
 	until(t, "the grain rests", func() bool { return g.Stats().Active == 0 })
 	want(t, "what is left", call[int](t, system, ada, count{}), 0)
