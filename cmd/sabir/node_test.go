@@ -154,7 +154,7 @@ func TestEmitReachesHandlersOnceAndBroadcastAll(t *testing.T) {
 	if run := sabirRun(t, "emit", "user.changed", `{"id":"u-2"}`, "--broadcast", "--json", "--join", "mem://emit"); run != (outcome{out: `{"event":"user.changed","broadcast":true}` + "\n"}) || len(got) != 3 {
 		t.Errorf("%+v, %d handlers ran, want 2 more", run, len(got))
 	}
-	if run := sabirRun(t, "emit", "x..y", "--join", "mem://emit"); run.code != exitFailed || !strings.Contains(run.errOut, `"x..y"`) {
+	if run := sabirRun(t, "emit", "x..y", "--join", "mem://emit"); run.code != exitUsage || !strings.Contains(run.errOut, `"x..y"`) {
 		t.Errorf("a bad name: %+v", run)
 	}
 	if run := sabirRun(t, "emit", "user.changed"); run.code != exitUsage || !strings.Contains(run.errOut, "--join") {
