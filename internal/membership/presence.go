@@ -37,7 +37,7 @@ type PresenceConfig struct {
 const (
 	defaultInterval   = 5 * time.Second
 	answerTimeout     = 100 * time.Millisecond // by Start, after its own question came back; twice where nothing answers
-	echoTimeout       = 2 * time.Second
+	echoTimeout       = 5 * time.Second
 	firstRetry        = 200 * time.Millisecond // after a question that no node answered; the pause grows up to the interval
 	minAnswerInterval = 50 * time.Millisecond  // between two answers, however many nodes ask
 	maxPresence       = 16 << 10               // bytes of a message
