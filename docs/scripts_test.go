@@ -20,13 +20,13 @@ import (
 const prelude = `
 set -euo pipefail
 ip link set lo up
-export GOFLAGS="${GOFLAGS:-}" GOPROXY=off GONOSUMDB=* GOWORK=off GOBIN=%[2]s PATH=%[2]s:$PATH HOME=$PWD
+export GOFLAGS="${GOFLAGS:-}" GOPROXY=off GONOSUMDB=* GOWORK=off GOBIN='%[2]s' PATH='%[2]s':$PATH HOME=$PWD
 unset SABIR_JOIN SABIR_KEY SABIR_URL
-ln -s %[1]s sabir # the checkout beside the module
+ln -s '%[1]s' sabir # the checkout beside the module
 curl() { command curl -sS "$@"; echo; }
-in_checkout() { cd %[1]s; }
+in_checkout() { cd '%[1]s'; }
 python3() { /usr/bin/python3 "$@"; } # the one that has the system's packages
-source() { cp %[1]s/examples/start/$1/main.go .; }
+source() { cp '%[1]s'/examples/start/$1/main.go .; }
 up() { for i in {1..600}; do if command curl -sfo /dev/null $1/health; then return; fi; sleep 0.1; done; return 1; }
 `
 
@@ -81,7 +81,7 @@ func outputs(t *testing.T, script, programs string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	caches := strings.Fields(string(goEnv))
+	caches := strings.Split(strings.TrimSpace(string(goEnv)), "\n")
 	var b strings.Builder
 	fmt.Fprintf(&b, prelude, root, programs)
 	for line := range strings.Lines(script) {
