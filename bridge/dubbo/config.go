@@ -26,8 +26,8 @@ type Config struct {
 	// their services. A provider may come later: until it is there, and after it has gone, calls are sabir.ErrServiceUnavailable, and a connection is
 	// tried again and again.
 	References map[string][]Interface
-	// Registries are where the interfaces of Serve are registered under Application, by themselves and as an instance of the application, and where
-	// those of Discover are found. Default: none.
+	// Registries get the interfaces of Serve under Application, by themselves and as an instance of the application, and
+	// those of Discover are found in them. Default: none.
 	Registries []Registry
 	// Discover makes interfaces callable by the names of their services, at all providers that Registries name, by dubbo:// and by tri://;
 	// interfaces with streams or Protobuf by tri:// only. Providers come and go: a call while there is none is sabir.ErrServiceUnavailable or

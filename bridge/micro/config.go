@@ -69,7 +69,7 @@ type Endpoint struct{ Service, Name, Action string }
 
 // Service says which nodes of a service of go-micro calls go to.
 type Service struct {
-	// Addresses are where the service is without a registry. One with "grpc://" before it is that of a server of go-micro's gRPC. Default: the
+	// Addresses name the nodes of a service that is in no registry, such as "10.0.0.7:8080". One with "grpc://" before it is that of a server of go-micro's gRPC. Default: the
 	// service is found by the registries.
 	Addresses []string
 	// Endpoints are those of a service with Addresses, as its handlers have them: "Greeter.Hello" is the action "greeter.hello" here.
@@ -83,7 +83,7 @@ type Service struct {
 // maxLabel bounds a label in bytes: mDNS has all of them in one packet.
 const maxLabel = 256
 
-// format is that of calls to services of go-micro.
+// format returns how calls to services of go-micro are written, by Codec.
 func (c *Config) format() (format, error) {
 	if c.Codec == nil {
 		return formats[0], nil

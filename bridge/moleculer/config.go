@@ -22,7 +22,7 @@ import (
 type Config struct {
 	// Namespace is the namespace of the Moleculer nodes. Default: none, as theirs.
 	Namespace string
-	// Address is that of the broker, such as "nats://10.0.0.9:4222". Default: that of sabir.Join. For projects whose nodes meet over TCP without a broker
+	// Address names the broker, such as "nats://10.0.0.9:4222". Default: that of sabir.Join. For projects whose nodes meet over TCP without a broker
 	// it is where this node listens: "tcp://10.0.0.4:4100", with Open unless it is of this machine only.
 	Address string
 	// Open states that whoever reaches the Address tcp:// may call what is exposed, and tell of other nodes: Moleculer's nodes prove nothing. Restrict

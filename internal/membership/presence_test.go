@@ -249,7 +249,7 @@ func TestANodeWhoseMessagesDoNotComeBackWarnsOfIt(t *testing.T) {
 		expect("with rights", warning, 1)
 		r.shut(a, true)
 		time.Sleep(time.Minute)
-		expect("when its rights are taken away", warning, 2)
+		expect("when it loses its rights", warning, 2)
 	})
 }
 

@@ -118,8 +118,7 @@ func fallbackAddress(address, node string) string {
 // no error that no seed answers, since the first node of a cluster has no node to link to; but it is one where another node
 // holds this one's address.
 func (m *Mesh) bootstrap(ctx context.Context) error {
-	var shared atomic.Bool // whether a node that takes this one answered at the address of this one
-
+	var shared atomic.Bool                                                                          // whether a node that takes this one answered at the address of this one
 	seeds := slices.DeleteFunc(m.seeds(), func(seed string) bool { return seed == m.OwnAddress() }) // a list of seeds may name the node itself
 	err := m.dialFirst(ctx, seeds, lasting, func(ctx context.Context, seed string) error {
 		err := m.dialSeed(ctx, seed)
