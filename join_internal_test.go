@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
@@ -21,7 +22,7 @@ type slowToAnswer struct {
 }
 
 var slowTCP = sync.OnceValue(func() *slowToAnswer {
-	tcp, _ := transport.Lookup("tcp")
+	tcp, _ := transports.Stream("tcp")
 	s := &slowToAnswer{Stream: tcp}
 	transport.Register("slow+tcp", s)
 	return s

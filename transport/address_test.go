@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/bubbletest"
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/transport"
 )
 
 func parse(t testing.TB, address string) *url.URL {
 	t.Helper()
-	u, err := transport.Parse(address)
+	u, err := schemes.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +190,7 @@ func FuzzAddress(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, address string) {
-		u, err := transport.Parse(address)
+		u, err := schemes.Parse(address)
 		if err != nil {
 			return
 		}

@@ -54,14 +54,6 @@ type Broker interface {
 	Close() error
 }
 
-// Sharer shares out the messages of a subject. A [Broker] implements it where it can.
-type Sharer interface {
-	// SubscribeShared is Subscribe for a group: of all that subscribe to a message's subject for one group, one gets the message. In the
-	// subject a word may be "*", which is any word, and the last may be ">", which is one word or more. stop ends the subscription; what has
-	// been received by then is still delivered.
-	SubscribeShared(ctx context.Context, subject, group string, deliver func(data []byte)) (stop func(), err error)
-}
-
 // BusEvents are the callbacks from a Broker to its owner. Callbacks come one at a time, never from within a call of Publish,
 // Probe or Close by the owner's goroutine, and must not block. Each may be nil.
 type BusEvents struct {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log"
 
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -37,7 +38,7 @@ func ExampleListen() {
 
 // What other machines could reach stays closed until callers must prove their identity.
 func ExampleListenAddr() {
-	at, _ := transport.Parse("tcp://0.0.0.0:7700")
+	at, _ := schemes.Parse("tcp://0.0.0.0:7700")
 	_, err := transport.ListenAddr(context.Background(), at, transport.Config{})
 	fmt.Println(err != nil)
 	addr, err := transport.ListenAddr(context.Background(), at, transport.Config{Keyed: true})

@@ -5,16 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sabir-go/sabir/internal/registry"
+	"github.com/sabir-go/sabir/internal/schemes"
 )
-
-// shapes is a transport of one of the two shapes.
-type shapes struct {
-	stream Stream
-	bus    Bus
-}
-
-var transports = registry.New[shapes]("transport")
 
 // Register makes s the transport of URLs with the scheme, without "://". A driver's package calls it from init, once for
 // each scheme; a program rarely does.
@@ -25,7 +17,7 @@ func Register(scheme string, s Stream) {
 	if s == nil {
 		panic(fmt.Sprintf("transport: Register was given nil for %q", scheme))
 	}
-	transports.Register(scheme, shapes{stream: s})
+	schemes.Transports.Register(scheme, schemes.Transport{Stream: s})
 }
 
 // RegisterBus is [Register] for the other shape of transports.
@@ -33,23 +25,8 @@ func RegisterBus(scheme string, b Bus) {
 	if b == nil {
 		panic(fmt.Sprintf("transport: RegisterBus was given nil for %q", scheme))
 	}
-	transports.Register(scheme, shapes{bus: b})
+	schemes.Transports.Register(scheme, schemes.Transport{Bus: b})
 }
-
-// Lookup returns the transport that was registered for the scheme, and whether there is one.
-func Lookup(scheme string) (Stream, bool) {
-	t, _ := transports.Lookup(scheme)
-	return t.stream, t.stream != nil
-}
-
-// LookupBus is [Lookup] for the other shape of transports.
-func LookupBus(scheme string) (Bus, bool) {
-	t, _ := transports.Lookup(scheme)
-	return t.bus, t.bus != nil
-}
-
-// Schemes returns all registered schemes, of both shapes, in alphabetical order. The slice is the caller's.
-func Schemes() []string { return transports.Names() }
 
 // drivers are the packages of this module and the schemes that each registers, so that an error can name the import
 // that is missing. Drivers of others are found by their own documentation.
@@ -83,8 +60,8 @@ func missingDriver(scheme string) error {
 		known = append(known, fmt.Sprintf("%s (%s)", strings.Join(d.schemes, ", "), d.name))
 	}
 	linked := "none"
-	if schemes := Schemes(); len(schemes) > 0 {
-		linked = strings.Join(schemes, ", ")
+	if names := schemes.Transports.Names(); len(names) > 0 {
+		linked = strings.Join(names, ", ")
 	}
 	return fmt.Errorf(`no transport is called %q: want an address such as "tcp://:7700"; the program links %s, and below github.com/sabir-go/sabir there are %s to import`,
 		scheme, linked, strings.Join(known, ", "))

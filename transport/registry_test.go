@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -32,13 +33,13 @@ func TestTheSchemeChoosesTheTransport(t *testing.T) {
 	if _, err := transport.Dial(t.Context(), "deaf://x", transport.Config{}); err != errDeaf {
 		t.Errorf("Dial gave %v", err)
 	}
-	if s, ok := transport.Lookup("deaf"); !ok || s != (deaf{}) {
+	if s, ok := transports.Stream("deaf"); !ok || s != (deaf{}) {
 		t.Errorf("Lookup gave %v, %v", s, ok)
 	}
-	if _, ok := transport.Lookup("blind"); ok {
+	if _, ok := transports.Stream("blind"); ok {
 		t.Error("Lookup found what nobody registered")
 	}
-	if schemes := transport.Schemes(); !slices.Equal(schemes, []string{"deaf"}) {
+	if schemes := transports.Schemes(); !slices.Equal(schemes, []string{"deaf"}) {
 		t.Errorf("Schemes gave %v", schemes)
 	}
 }

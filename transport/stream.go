@@ -23,7 +23,10 @@ import (
 //     does not tell which of the two it was: a protocol that must know sends a goodbye in its own words.
 //   - Close unblocks reads and writes of both sides.
 //
-// Connections may also be a [HalfCloser] and a [BufferWriter].
+// Connections may also have two more methods. CloseWrite() error ends their own direction and leaves the other one to read: the peer
+// reads what was written and then [io.EOF]. WriteBuffers(buffers *net.Buffers) (int64, error) writes several slices in order as one
+// write, takes what it wrote out of buffers, as [net.Buffers.WriteTo] does, and returns how many bytes that was; those of
+// [net.TCPConn] and [net.UnixConn] are written in one system call without it.
 type Stream interface {
 	// Listen starts to accept connections at the address, whose scheme is one that the transport was registered under.
 	// ctx bounds the work of starting, such as resolving a name; the listener stays until it is closed.
@@ -53,10 +56,4 @@ type Listener interface {
 	// Addr is the address that others dial, as a URL: with the port that was taken for port 0, and with Config.Advertise
 	// or an address of this machine for a host that means all of them.
 	Addr() string
-}
-
-// HalfCloser is implemented by connections that can end their own direction and still read. The peer reads what was
-// written and then io.EOF. Of the transports here, mem, tcp, tls and unix have it.
-type HalfCloser interface {
-	CloseWrite() error
 }

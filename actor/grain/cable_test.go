@@ -15,6 +15,7 @@ import (
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -29,7 +30,7 @@ type cable struct {
 }
 
 var theCable = sync.OnceValue(func() *cable {
-	inner, ok := transport.Lookup("tcp")
+	inner, ok := transports.Stream("tcp")
 	if !ok {
 		panic("no tcp")
 	}

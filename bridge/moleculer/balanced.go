@@ -3,7 +3,7 @@ package moleculer
 import (
 	"strings"
 
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/transports"
 )
 
 // shared takes the messages of a subject that the broker shares out among the nodes of a group.
@@ -52,7 +52,7 @@ func (b *bridge) share(services []infoService) {
 		if b.shares[subject] != nil {
 			continue
 		}
-		stop, err := b.broker.(transport.Sharer).SubscribeShared(b.ctx, b.prefix+subject, s.group, s.take)
+		stop, err := b.broker.(transports.Sharer).SubscribeShared(b.ctx, b.prefix+subject, s.group, s.take)
 		if err != nil {
 			b.note("a subject could not be subscribed to", subject, err)
 			continue

@@ -13,6 +13,8 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/inbound"
+	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -98,7 +100,7 @@ func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
 		b.serving.Close()
 		return err
 	}
-	if _, ok := b.broker.(transport.Sharer); b.DisableBalancer && !ok {
+	if _, ok := b.broker.(transports.Sharer); b.DisableBalancer && !ok {
 		b.cancel()
 		err := errors.Join(fmt.Errorf("moleculer.Config: DisableBalancer: %s cannot share out messages: use NATS", b.broker.Addr()), b.broker.Close())
 		b.serving.Close()
@@ -121,7 +123,7 @@ func (b *bridge) connect(ctx context.Context) error {
 	if address == "" {
 		return errors.New("the broker is not known: give moleculer.Config the Address, or give the bridge to sabir.Join")
 	}
-	at, err := transport.Parse(address)
+	at, err := schemes.Parse(address)
 	if err != nil {
 		return err
 	}
@@ -133,7 +135,7 @@ func (b *bridge) connect(ctx context.Context) error {
 		}
 		return err
 	}
-	bus, ok := transport.LookupBus(at.Scheme)
+	bus, ok := transports.Bus(at.Scheme)
 	if !ok {
 		return fmt.Errorf("%s is not the address of a broker that the program links: import the package of its transport, such as %s", at.Redacted(),
 			`_ "github.com/sabir-go/sabir/transport/nats"`)

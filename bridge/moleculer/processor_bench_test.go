@@ -22,6 +22,7 @@ import (
 	"github.com/sabir-go/sabir/bridge/moleculer"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/processor"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -56,7 +57,7 @@ func BenchmarkServeProcessor(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		bus, _ := transport.LookupBus("nats")
+		bus, _ := transports.Bus("nats")
 		broker, err := bus.Connect(b.Context(), at, transport.Config{}, transport.BusEvents{})
 		if err != nil {
 			b.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir/internal/registry"
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/schemes"
 )
 
 var engines = registry.New[Engine]("channel/engine")
@@ -33,7 +33,7 @@ var drivers = map[string]string{
 
 // Open connects to the broker at an address, by the engine that is registered for its scheme.
 func Open(ctx context.Context, address string, config Config) (Store, error) {
-	at, err := transport.Parse(address)
+	at, err := schemes.Parse(address)
 	if err != nil { // url.Parse would show a password that has a slash in it
 		return nil, fmt.Errorf("channel: that is no address of a broker; want one such as nats://127.0.0.1:4222, redis://127.0.0.1:6379, amqp://127.0.0.1:5672 or mem://: %w", err)
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/amqp" // whatever a cluster was joined at
@@ -70,13 +72,13 @@ func (c *cli) joinAddress() string {
 
 // parseAddress reads an address, and reports what is wrong with it before anything is begun.
 func parseAddress(address string) (*url.URL, error) {
-	at, err := transport.Parse(address)
+	at, err := schemes.Parse(address)
 	if err != nil {
 		return nil, usagef("%v", err)
 	}
-	_, stream := transport.Lookup(at.Scheme)
+	_, stream := transports.Stream(at.Scheme)
 	if !stream && !isBroker(at) {
-		return nil, usagef("links do not go over %s://: want one of %s; an HTTP address goes with --url", at.Scheme, strings.Join(transport.Schemes(), ", "))
+		return nil, usagef("links do not go over %s://: want one of %s; an HTTP address goes with --url", at.Scheme, strings.Join(transports.Schemes(), ", "))
 	}
 	switch at.Scheme {
 	case "tcp", "tls", "quic", "kcp", "utp", "grpc", "grpc+tls", "grpc+tcp", "h2c": // whose addresses are a host and a port
@@ -94,7 +96,7 @@ func parseAddress(address string) (*url.URL, error) {
 
 // isBroker reports whether nodes meet at a broker there, rather than link to each other.
 func isBroker(at *url.URL) bool {
-	_, bus := transport.LookupBus(at.Scheme)
+	_, bus := transports.Bus(at.Scheme)
 	return bus
 }
 

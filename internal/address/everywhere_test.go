@@ -15,6 +15,8 @@ import (
 	"github.com/sabir-go/sabir/channel/engine"
 	_ "github.com/sabir-go/sabir/channel/jetstream"
 	_ "github.com/sabir-go/sabir/channel/redis"
+	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/policy/rediscache"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/amqp"
@@ -30,11 +32,11 @@ var uses = map[string]struct {
 	open    func(ctx context.Context, address string, config *tls.Config) error
 }{
 	"links": {"redis rediss nats amqp amqps mqtt mqtts", func(ctx context.Context, address string, config *tls.Config) error {
-		at, err := transport.Parse(address)
+		at, err := schemes.Parse(address)
 		if err != nil {
 			return err
 		}
-		bus, _ := transport.LookupBus(at.Scheme)
+		bus, _ := transports.Bus(at.Scheme)
 		broker, err := bus.Connect(ctx, at, transport.Config{TLS: config, Keyed: true}, transport.BusEvents{})
 		if err == nil {
 			err = broker.Close()

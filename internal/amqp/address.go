@@ -12,17 +12,18 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir/internal/address"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
-var forms = map[bool]transport.BrokerForm{
+var forms = map[bool]transports.BrokerForm{
 	false: {Port: "5672", Path: "/vhost"},
 	true:  {Port: "5671", Path: "/vhost", Secure: true},
 }
 
 // Address is a RabbitMQ server and how to get in.
 type Address struct {
-	transport.BrokerAddr
+	transports.BrokerAddr
 	User, Password, VirtualHost string
 	Prefix                      string // of the names of exchanges and queues that are kept
 

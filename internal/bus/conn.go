@@ -151,7 +151,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return int(n), err
 }
 
-// WriteBuffers implements transport.BufferWriter.
+// WriteBuffers implements transports.BufferWriter.
 func (c *conn) WriteBuffers(buffers *net.Buffers) (n int64, err error) {
 	left := 0
 	for _, b := range *buffers {

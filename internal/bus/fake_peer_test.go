@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir/internal/bus"
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -31,7 +32,7 @@ var fakePeerSession = [16]byte{1}
 
 func newFakePeer(t *testing.T, address string, to *bus.Hub) *fakePeer {
 	t.Helper()
-	at, err := transport.Parse(address)
+	at, err := schemes.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}

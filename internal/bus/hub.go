@@ -15,7 +15,9 @@ import (
 
 	"github.com/sabir-go/sabir/internal/address"
 	"github.com/sabir-go/sabir/internal/backoff"
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/internal/seal"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -92,14 +94,14 @@ type refusal struct {
 // Open joins the bus at a broker's address, which may be that of another hub. All subjects begin with the address's prefix and
 // the cluster's name, so that a broker's rights can hold a cluster to its own. What is broadcast and sent from then on arrives.
 func Open(ctx context.Context, broker string, config Config) (*Hub, error) {
-	at, err := transport.Parse(broker)
+	at, err := schemes.Parse(broker)
 	if err != nil {
 		return nil, err
 	}
 	at.Fragment = ""
 	// The driver reports what is wrong with the parameters; here only the prefix is of interest.
 	prefix := address.Read(at).Prefix(address.WithDots)
-	driver, ok := transport.LookupBus(at.Scheme)
+	driver, ok := transports.Bus(at.Scheme)
 	if !ok {
 		return nil, fmt.Errorf("no bus is called %q", at.Scheme)
 	}

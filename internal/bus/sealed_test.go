@@ -16,6 +16,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/bus"
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/internal/seal"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
@@ -91,7 +92,7 @@ type stranger struct {
 
 func newStranger(t *testing.T, address string, hubs ...*bus.Hub) *stranger {
 	t.Helper()
-	at, err := transport.Parse(address)
+	at, err := schemes.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/schemes"
 )
 
 // waitLimit is the time that a behaviour waits for what must come; it only passes when something is broken.
@@ -123,7 +123,7 @@ func (c *testCluster) join(id string, joins []cluster.Option, more ...sabir.Node
 
 // shown is the address where nodes find each other, as errors show it: without a password.
 func (c *testCluster) shown() string {
-	at, err := transport.Parse(c.meet)
+	at, err := schemes.Parse(c.meet)
 	if err != nil {
 		return c.meet
 	}

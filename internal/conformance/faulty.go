@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -48,13 +49,13 @@ func faultyFor(t testing.TB, address string) (breaker, string) {
 	scheme, _, _ := strings.Cut(address, "://")
 	faultyLock.Lock()
 	defer faultyLock.Unlock()
-	if bus, ok := transport.LookupBus(scheme); ok {
+	if bus, ok := transports.Bus(scheme); ok {
 		return faultyBusFor(bus, scheme), faultyPrefix + address
 	}
-	if known, ok := transport.Lookup(faultyPrefix + scheme); ok {
+	if known, ok := transports.Stream(faultyPrefix + scheme); ok {
 		return known.(*faulty), faultyPrefix + address
 	}
-	inner, ok := transport.Lookup(scheme)
+	inner, ok := transports.Stream(scheme)
 	if !ok {
 		t.Fatalf("no transport is registered for %s://", scheme)
 	}

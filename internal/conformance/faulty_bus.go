@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"sync"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -21,7 +22,7 @@ type faultyBus struct {
 
 // faultyBusFor finds or makes the faulty form of a bus. It runs under faultyLock.
 func faultyBusFor(inner transport.Bus, scheme string) *faultyBus {
-	if known, ok := transport.LookupBus(faultyPrefix + scheme); ok {
+	if known, ok := transports.Bus(faultyPrefix + scheme); ok {
 		return known.(*faultyBus)
 	}
 	f := &faultyBus{inner: inner, users: make(map[string]*faultyBroker), cut: make(map[path]bool)}

@@ -17,6 +17,8 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -103,11 +105,11 @@ type forger struct {
 
 func newForger(t *testing.T, address string, p *payments) *forger {
 	t.Helper()
-	at, err := transport.Parse(address)
+	at, err := schemes.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	driver, _ := transport.LookupBus(at.Scheme)
+	driver, _ := transports.Bus(at.Scheme)
 	f := &forger{t: t}
 	if f.broker, err = driver.Connect(t.Context(), at, transport.Config{Keyed: true}, transport.BusEvents{}); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/gateway"
 	_ "github.com/sabir-go/sabir/internal/gossip"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -52,7 +53,7 @@ func (l countedListener) Addr() string {
 }
 
 var countedTransport = func() *counted {
-	inner, _ := transport.Lookup("mem")
+	inner, _ := transports.Stream("mem")
 	return &counted{inner: inner}
 }()
 

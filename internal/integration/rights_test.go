@@ -22,6 +22,8 @@ import (
 	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -277,11 +279,11 @@ func checkSubjects(t *testing.T, ownAddress, strangeAddress string) {
 
 func connectBus(t *testing.T, address string) transport.Broker {
 	t.Helper()
-	at, err := transport.Parse(address)
+	at, err := schemes.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bus, _ := transport.LookupBus(at.Scheme)
+	bus, _ := transports.Bus(at.Scheme)
 	broker, err := bus.Connect(t.Context(), at, transport.Config{Keyed: true}, transport.BusEvents{})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir/internal/accept"
 	"github.com/sabir-go/sabir/internal/bus"
 	"github.com/sabir-go/sabir/internal/membership"
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -96,7 +97,7 @@ const takeOverInterval = time.Second
 
 // fallbackAddress is an address next to one that is taken; "" for a kind of address that has none.
 func fallbackAddress(address, node string) string {
-	u, err := transport.Parse(address)
+	u, err := schemes.Parse(address)
 	if err != nil {
 		return ""
 	}

@@ -13,8 +13,9 @@ import (
 	"github.com/sabir-go/sabir/internal/joining"
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/memory"
+	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/internal/wire"
-	"github.com/sabir-go/sabir/transport"
 )
 
 // Host is the node that a mesh links with others. Its methods may be called by many goroutines at once.
@@ -61,7 +62,7 @@ type Config struct {
 
 // read takes the seeds out of the address, and finds out whether it is a broker's.
 func (c *Config) read() error {
-	u, err := transport.Parse(c.Address)
+	u, err := schemes.Parse(c.Address)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (c *Config) read() error {
 	if err := c.readPlain(u, query); err != nil {
 		return err
 	}
-	_, c.bus = transport.LookupBus(u.Scheme)
+	_, c.bus = transports.Bus(u.Scheme)
 	if c.OfferedBy != nil && !c.LinksProveNames() {
 		return errors.New("cluster.OfferedBy needs nodes that prove their names: join over tls:// or quic:// with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys")
 	}

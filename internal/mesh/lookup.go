@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -64,7 +65,7 @@ func (m *Mesh) lookup(ctx context.Context, address string) []string {
 
 // named returns the URL of an address whose host is a name that a name server knows; nil for another.
 func named(address string) *url.URL {
-	u, err := transport.Parse(address)
+	u, err := schemes.Parse(address)
 	if err != nil || u.Port() == "" || u.Hostname() == "" || strings.EqualFold(u.Hostname(), "localhost") {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/bus"
 	"github.com/sabir-go/sabir/internal/membership"
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/internal/seal"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/secret"
@@ -212,7 +213,7 @@ func (m *Mesh) Peers() map[string]*Peer {
 
 // redactedAddress is the address without its password, for errors.
 func (m *Mesh) redactedAddress() string {
-	if at, err := transport.Parse(m.config.Address); err == nil {
+	if at, err := schemes.Parse(m.config.Address); err == nil {
 		return at.Redacted()
 	}
 	return m.config.Address

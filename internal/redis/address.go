@@ -22,6 +22,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/address"
 	"github.com/sabir-go/sabir/internal/replication"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -61,7 +62,7 @@ func Parse(at *url.URL, config *tls.Config) (*Address, error) {
 		host, _, _ = net.SplitHostPort(a.Servers[0])
 	}
 	var err error
-	if a.TLS, err = transport.ClientTLS(config, host); err != nil {
+	if a.TLS, err = transports.ClientTLS(config, host); err != nil {
 		return nil, fmt.Errorf("the address %q: %w", a.Name, err)
 	}
 	return a, nil

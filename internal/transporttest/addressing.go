@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -72,7 +73,7 @@ func dialCancelled(t *testing.T, s *streamTest) {
 
 func addresses(t *testing.T, s *streamTest) {
 	l := s.listen(t)
-	u, err := transport.Parse(l.Addr())
+	u, err := schemes.Parse(l.Addr())
 	if err != nil {
 		t.Fatalf("the address %q: %v", l.Addr(), err)
 	}

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/transports"
 )
 
 func bytesArriveBothWays(t *testing.T, s *streamTest) {
@@ -183,7 +183,7 @@ func buffersArriveInOrder(t *testing.T, s *streamTest) {
 	}
 	written := make(chan error, 1)
 	go func() {
-		n, err := transport.WriteBuffers(dialled, &buffers)
+		n, err := transports.WriteBuffers(dialled, &buffers)
 		if err == nil && (n != int64(len(want)) || len(buffers) != 0) {
 			err = fmt.Errorf("%d of %d bytes written, %d buffers left", n, len(want), len(buffers))
 		}

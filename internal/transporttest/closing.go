@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/transports"
 )
 
 func halfClose(t *testing.T, s *streamTest) {
@@ -18,7 +18,7 @@ func halfClose(t *testing.T, s *streamTest) {
 		name     string
 		from, to net.Conn
 	}{{"dialled", dialled, accepted}, {"accepted", accepted, dialled}} {
-		half, ok := side.from.(transport.HalfCloser)
+		half, ok := side.from.(transports.HalfCloser)
 		if !ok {
 			t.Logf("the transport has no half close (%T)", side.from)
 			return

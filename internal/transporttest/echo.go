@@ -5,6 +5,8 @@ import (
 	"net"
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -66,11 +68,11 @@ func BatchedEcho(b *testing.B, start func(asked, answered func(message []byte)) 
 
 // BenchmarkBus is [BatchedEcho] by a driver, at the address of a broker.
 func BenchmarkBus(b *testing.B, address string, config transport.Config) {
-	at, err := transport.Parse(address)
+	at, err := schemes.Parse(address)
 	if err != nil {
 		b.Fatal(err)
 	}
-	driver, ok := transport.LookupBus(at.Scheme)
+	driver, ok := transports.Bus(at.Scheme)
 	if !ok {
 		b.Fatalf("no bus is registered for %s://", at.Scheme)
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -46,7 +48,7 @@ func connectCancelled(t *testing.T, s *busTest) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	driver, _ := transport.LookupBus(at.Scheme)
+	driver, _ := transports.Bus(at.Scheme)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	broker, err := driver.Connect(ctx, at, s.config, transport.BusEvents{})
@@ -83,7 +85,7 @@ func connectSilent(t *testing.T, s *busTest) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	driver, _ := transport.LookupBus(at.Scheme)
+	driver, _ := transports.Bus(at.Scheme)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	quick(t, "connecting with a context of 100ms", quickly, func() {
@@ -129,7 +131,7 @@ func strangeBrokers(t *testing.T, s *busTest) {
 func brokerAddress(t *testing.T, s *busTest) {
 	m := s.connect(t)
 	s.hidesSecret(t, "Addr", m.Addr())
-	addr, err := transport.Parse(m.Addr())
+	addr, err := schemes.Parse(m.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -44,11 +46,11 @@ func Join(t *testing.T, address string, config transport.Config) *Member {
 // Connect connects to a broker, which may not be there or refuse it, until the test ends. The transport must be registered.
 func Connect(t *testing.T, address string, config transport.Config, events transport.BusEvents) (transport.Broker, error) {
 	t.Helper()
-	at, err := transport.Parse(address)
+	at, err := schemes.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	driver, ok := transport.LookupBus(at.Scheme)
+	driver, ok := transports.Bus(at.Scheme)
 	if !ok {
 		t.Fatalf("no bus is registered for %s://", at.Scheme)
 	}

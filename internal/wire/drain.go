@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/transports"
 )
 
 // leaving is the progress of both sides in draining the link. Link.mu guards the plain flags.
@@ -113,7 +113,7 @@ func (l *Link) Drain(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	if half, ok := l.conn.(transport.HalfCloser); ok && half.CloseWrite() == nil {
+	if half, ok := l.conn.(transports.HalfCloser); ok && half.CloseWrite() == nil {
 		// The peer closes when it has read all; to close before would reset the connection where it is still sending.
 		bound := time.NewTimer(closeBound)
 		defer bound.Stop()

@@ -13,7 +13,7 @@ import (
 	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/busypoll"
 	"github.com/sabir-go/sabir/internal/memory"
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/transports"
 )
 
 // Link is a framed, multiplexed connection to another node over which both sides call, open streams, emit and post. All
@@ -106,7 +106,7 @@ func New(conn net.Conn, peer Peer, c Config, h Handler) *Link {
 	if sealed, ok := conn.(*sealedConn); ok {
 		l.under, l.sealer = sealed.Conn, &sealed.sealer
 	}
-	l.gathers = l.sealer == nil && transport.Gathers(conn)
+	l.gathers = l.sealer == nil && transports.Gathers(conn)
 	l.routes.start(peer.Limits.Routes)
 	l.names.start(peer.Limits.Names)
 	l.writer.wake = make(chan struct{}, 1)

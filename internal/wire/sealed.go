@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/sabir-go/sabir/internal/seal"
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/transports"
 )
 
 // A record is what is sealed at once: length uint32 of what follows | text, sealed with the next number of its direction. What
@@ -154,9 +154,9 @@ func (c *sealedConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// CloseWrite implements transport.HalfCloser where the connection below does.
+// CloseWrite implements transports.HalfCloser where the connection below does.
 func (c *sealedConn) CloseWrite() error {
-	if half, ok := c.Conn.(transport.HalfCloser); ok {
+	if half, ok := c.Conn.(transports.HalfCloser); ok {
 		return half.CloseWrite()
 	}
 	return errors.ErrUnsupported

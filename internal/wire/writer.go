@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/transports"
 )
 
 const (
@@ -358,7 +358,7 @@ func (l *Link) writeSegment(buf []byte, seg *segment) ([]byte, error) {
 		}
 		if err == nil {
 			l.writeStart.Store(l.now())
-			_, err = transport.WriteBuffers(l.conn, &seg.parts)
+			_, err = transports.WriteBuffers(l.conn, &seg.parts)
 			l.writeStart.Store(0)
 			l.writes.Add(1)
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/sabir-go/sabir/internal/redact"
 	"github.com/sabir-go/sabir/internal/redis"
 	"github.com/sabir-go/sabir/internal/replication"
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/policy"
-	"github.com/sabir-go/sabir/transport"
 )
 
 // Store is a [policy.Store] in Redis. One serves any number of caches, and many goroutines at once.
@@ -108,7 +108,7 @@ func Open(config Config) (*Store, error) {
 	if s.codec == nil {
 		s.codec, _ = codec.Lookup(native.Name)
 	}
-	at, err := transport.Parse(config.URL)
+	at, err := schemes.Parse(config.URL)
 	if err != nil {
 		return nil, fmt.Errorf("rediscache: want an address such as redis://127.0.0.1:6379: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/grpc/credentials"
 
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/transports"
 )
 
 // below are the credentials of a connection that was made, and where wanted encrypted, before gRPC saw it. On the server's
@@ -18,7 +18,7 @@ type below struct{ encrypted bool }
 // socketInfo is the AuthInfo of a handler's peer. It carries the socket to the handler.
 type socketInfo struct {
 	credentials.CommonAuthInfo
-	socket *transport.Socket
+	socket *transports.Socket
 }
 
 func (socketInfo) AuthType() string { return "sabir" }
@@ -35,7 +35,7 @@ func (b below) ClientHandshake(_ context.Context, _ string, raw net.Conn) (net.C
 }
 
 func (b below) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	socket, _ := raw.(*transport.Socket)
+	socket, _ := raw.(*transports.Socket)
 	return raw, socketInfo{b.level(), socket}, nil
 }
 

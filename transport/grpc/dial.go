@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -24,7 +25,7 @@ func (d driver) Dial(ctx context.Context, to *url.URL, config transport.Config) 
 	}
 	conn, err := d.open(ctx, raw, to.Host)
 	if err != nil {
-		transport.Abort(raw)
+		transports.Abort(raw)
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
@@ -63,7 +64,7 @@ func (d driver) open(ctx context.Context, raw net.Conn, host string) (net.Conn, 
 	}
 	streaming, cancel := context.WithCancel(context.Background())
 	stop := context.AfterFunc(ctx, func() {
-		transport.Abort(raw)
+		transports.Abort(raw)
 		cancel()
 	})
 	defer stop()
@@ -74,7 +75,7 @@ func (d driver) open(ctx context.Context, raw net.Conn, host string) (net.Conn, 
 		return nil, err
 	}
 	c := &dialled{carrier: carrier{stream: s}, out: s, client: client, cancel: cancel, ended: make(chan struct{})}
-	return transport.Carry(c, raw), nil
+	return transports.Carry(c, raw), nil
 }
 
 func connect(ctx context.Context, client *grpc.ClientConn) (grpc.ClientStream, error) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/tcp" // whose sockets this runs over
 )
@@ -35,7 +36,7 @@ func (d driver) socket(u *url.URL, config transport.Config) (transport.Stream, *
 	} else if err := transport.CheckPlain(u, config, "grpc+tls"); err != nil {
 		return nil, nil, config, err
 	}
-	lower, ok := transport.Lookup(scheme)
+	lower, ok := transports.Stream(scheme)
 	if !ok {
 		return nil, nil, config, fmt.Errorf("the transport %s:// is not registered", scheme)
 	}

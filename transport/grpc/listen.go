@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -30,7 +31,7 @@ func (d driver) Listen(ctx context.Context, at *url.URL, config transport.Config
 		return nil, err
 	}
 	if d.encrypted {
-		if _, err := transport.ServerTLS(config.TLS); err != nil {
+		if _, err := transports.ServerTLS(config.TLS); err != nil {
 			return nil, fmt.Errorf("the address %q: %w", at.Redacted(), err)
 		}
 	}
@@ -44,7 +45,7 @@ func (d driver) Listen(ctx context.Context, at *url.URL, config transport.Config
 		return nil, err
 	}
 	addr.Scheme = at.Scheme
-	l := &listener{transport.NewServed(sockets, addr.String()), d.server()}
+	l := &listener{transports.NewServed(sockets, addr.String()), d.server()}
 	l.server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: service,
 		HandlerType: (*any)(nil),
@@ -73,7 +74,7 @@ func (d driver) server() *grpc.Server {
 
 // listener is a server whose streams are connections.
 type listener struct {
-	*transport.Served
+	*transports.Served
 	server *grpc.Server
 }
 
@@ -94,7 +95,7 @@ func (l *listener) handle(_ any, s grpc.ServerStream) error {
 	if err := s.SendHeader(metadata.Pairs(headerKey, "1")); err != nil {
 		return err
 	}
-	conn := transport.Carry(a, info.socket)
+	conn := transports.Carry(a, info.socket)
 	if !l.Deliver(conn, info.socket) {
 		go conn.Close() // which waits for this handler
 	}
@@ -105,7 +106,7 @@ func (l *listener) handle(_ any, s grpc.ServerStream) error {
 // accepted is the carrier of the side whose handler runs.
 type accepted struct {
 	carrier
-	socket *transport.Socket
+	socket *transports.Socket
 	done   chan struct{} // closed when the handler may return
 }
 

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/mem"
 
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -26,7 +27,7 @@ func listen(t *testing.T, address string, config transport.Config) (transport.Li
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	u, _ := transport.Parse(l.Addr())
+	u, _ := schemes.Parse(l.Addr())
 	return l, u.Host
 }
 

@@ -4,7 +4,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/transports"
 )
 
 // gathered is the number of bytes of several slices that go into one frame.
@@ -41,7 +41,7 @@ type accepted struct {
 	in     io.Reader
 	out    http.ResponseWriter
 	flush  func() error
-	socket *transport.Socket
+	socket *transports.Socket
 	gather gatherer
 	done   chan struct{} // closed when the handler may return
 }
@@ -95,12 +95,12 @@ func writeAll(w io.Writer, p []byte) error {
 }
 
 // handler turns requests into connections.
-type handler struct{ served *transport.Served }
+type handler struct{ served *transports.Served }
 
 type socketKey struct{}
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	socket, ok := r.Context().Value(socketKey{}).(*transport.Socket)
+	socket, ok := r.Context().Value(socketKey{}).(*transports.Socket)
 	switch {
 	case !ok:
 		http.Error(w, "this server cannot take links", http.StatusInternalServerError)
@@ -119,7 +119,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := control.Flush(); err != nil {
 		return
 	}
-	conn := transport.Carry(a, socket)
+	conn := transports.Carry(a, socket)
 	if !h.served.Deliver(conn, socket) {
 		go conn.Close() // which waits for this handler
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/httpstrict"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/tcp" // whose sockets this runs over
 )
@@ -42,7 +43,7 @@ type driver struct{}
 
 // below is the address of the socket, for the transport tcp.
 func below(u *url.URL) (transport.Stream, *url.URL, error) {
-	tcp, ok := transport.Lookup("tcp")
+	tcp, ok := transports.Stream("tcp")
 	if !ok {
 		return nil, nil, errors.New("the transport tcp:// is not registered")
 	}
@@ -69,7 +70,7 @@ func (driver) Listen(ctx context.Context, at *url.URL, config transport.Config) 
 		return nil, err
 	}
 	addr.Scheme = at.Scheme
-	served := transport.NewServed(sockets, addr.String())
+	served := transports.NewServed(sockets, addr.String())
 	server := http.Server{
 		Handler:           handler{served},
 		Protocols:         onlyH2(),
@@ -117,7 +118,7 @@ func (driver) Dial(ctx context.Context, to *url.URL, config transport.Config) (n
 	}
 	conn, err := open(ctx, raw, to.Host)
 	if err != nil {
-		transport.Abort(raw)
+		transports.Abort(raw)
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
@@ -144,7 +145,7 @@ func open(ctx context.Context, raw net.Conn, host string) (net.Conn, error) {
 		MaxResponseHeaderBytes: headerSize,
 		DisableCompression:     true,
 	}
-	stop := context.AfterFunc(ctx, func() { transport.Abort(raw) })
+	stop := context.AfterFunc(ctx, func() { transports.Abort(raw) })
 	defer stop()
 	body, out := io.Pipe()
 	request, err := http.NewRequest(http.MethodPost, "http://"+host+path, body)
@@ -162,5 +163,5 @@ func open(ctx context.Context, raw net.Conn, host string) (net.Conn, error) {
 		return nil, fmt.Errorf("the answer is %s, of type %q: no Sabir node listens there, or a proxy answered in its place",
 			response.Status, response.Header.Get("Content-Type"))
 	}
-	return transport.Carry(&dialled{in: response.Body, out: out, client: client, ended: make(chan struct{})}, raw), nil
+	return transports.Carry(&dialled{in: response.Body, out: out, client: client, ended: make(chan struct{})}, raw), nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/httpstrict/stricttest"
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/tcp"
@@ -25,7 +26,7 @@ func listen(t *testing.T) (transport.Listener, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	u, _ := transport.Parse(l.Addr())
+	u, _ := schemes.Parse(l.Addr())
 	return l, u.Host
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -53,7 +54,7 @@ func (d driver) port() string {
 
 // socket is the address of the socket below, of the transport tcp or tls.
 func socket(scheme string, u *url.URL) (transport.Stream, *url.URL, error) {
-	below, ok := transport.Lookup(scheme)
+	below, ok := transports.Stream(scheme)
 	if !ok {
 		return nil, nil, fmt.Errorf("the transport %s:// is not registered", scheme)
 	}

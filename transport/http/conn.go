@@ -11,7 +11,7 @@ import (
 
 	"github.com/gobwas/ws"
 
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/transports"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 	goodbyeTime = time.Second
 )
 
-// conn is a WebSocket as a connection of bytes. It is a transport.BufferWriter and a transport.HalfCloser: a Close frame
+// conn is a WebSocket as a connection of bytes. It is a transports.BufferWriter and a transports.HalfCloser: a Close frame
 // announces that nothing follows (RFC 6455, section 5.5.1, lets the other side send on before it answers).
 type conn struct {
 	net.Conn
@@ -129,7 +129,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return int(n), err
 }
 
-// WriteBuffers implements transport.BufferWriter.
+// WriteBuffers implements transports.BufferWriter.
 func (c *conn) WriteBuffers(buffers *net.Buffers) (int64, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -244,7 +244,7 @@ func (c *conn) goodbye() error {
 	return err
 }
 
-// CloseWrite implements transport.HalfCloser.
+// CloseWrite implements transports.HalfCloser.
 func (c *conn) CloseWrite() error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -272,6 +272,6 @@ func (c *conn) errorOf(op string, err error) error {
 }
 
 var (
-	_ transport.BufferWriter = (*conn)(nil)
-	_ transport.HalfCloser   = (*conn)(nil)
+	_ transports.BufferWriter = (*conn)(nil)
+	_ transports.HalfCloser   = (*conn)(nil)
 )

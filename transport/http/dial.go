@@ -12,6 +12,7 @@ import (
 
 	"github.com/gobwas/ws"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -29,11 +30,11 @@ func (d driver) Dial(ctx context.Context, to *url.URL, config transport.Config) 
 	if err != nil {
 		return nil, fmt.Errorf("the address %q%s: %w", full, way, err)
 	}
-	stop := context.AfterFunc(ctx, func() { transport.Abort(raw) })
+	stop := context.AfterFunc(ctx, func() { transports.Abort(raw) })
 	defer stop()
 	conn, err := d.open(ctx, raw, full, config)
 	if err != nil {
-		transport.Abort(raw)
+		transports.Abort(raw)
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
@@ -45,7 +46,7 @@ func (d driver) Dial(ctx context.Context, to *url.URL, config transport.Config) 
 // open makes the handshakes of TLS and of the WebSocket.
 func (d driver) open(ctx context.Context, raw net.Conn, to *url.URL, config transport.Config) (net.Conn, error) {
 	if d.encrypted {
-		settings, err := transport.ClientTLS(config.TLS, to.Hostname())
+		settings, err := transports.ClientTLS(config.TLS, to.Hostname())
 		if err != nil {
 			return nil, err
 		}

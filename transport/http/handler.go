@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -23,7 +25,7 @@ import (
 // A Handler answers 503 while nothing listens at its address.
 type Handler struct {
 	mu     sync.Mutex
-	served *transport.Served // nil while nothing listens
+	served *transports.Served // nil while nothing listens
 }
 
 var mounted struct {
@@ -37,7 +39,7 @@ var mounted struct {
 //
 // Listening there needs a cluster key, for the handler does not know which callers reach its web server.
 func NewHandler(address string) (*Handler, error) {
-	u, err := transport.Parse(address)
+	u, err := schemes.Parse(address)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +82,7 @@ func (h *Handler) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 	upgrade(w, r, served)
 }
 
-func (h *Handler) listening() *transport.Served {
+func (h *Handler) listening() *transports.Served {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.served
@@ -99,13 +101,13 @@ func (h *Handler) listen(full *url.URL, config transport.Config) (transport.List
 	if h.served != nil {
 		return nil, &net.OpError{Op: "listen", Net: "http", Err: fmt.Errorf("%q: something listens through this handler already: %w", addr, syscall.EADDRINUSE)}
 	}
-	h.served = transport.NewServed(nil, addr)
+	h.served = transports.NewServed(nil, addr)
 	return &mountedListener{h.served, h}, nil
 }
 
 // mountedListener leaves its handler when it is closed.
 type mountedListener struct {
-	*transport.Served
+	*transports.Served
 	handler *Handler
 }
 

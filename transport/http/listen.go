@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/httpstrict"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/tcp" // whose sockets this runs over
 )
@@ -50,7 +51,7 @@ func (d driver) Listen(ctx context.Context, at *url.URL, config transport.Config
 		return nil, err
 	}
 	full.Host = bound.Host
-	served := transport.NewServed(sockets, full.String())
+	served := transports.NewServed(sockets, full.String())
 	paths := nethttp.NewServeMux()
 	paths.HandleFunc("/", func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		if r.URL.Path != full.Path {

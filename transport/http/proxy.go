@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -58,7 +59,7 @@ func throughProxy(ctx context.Context, proxy *url.URL, target string, config tra
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { transport.Abort(raw) })
+	stop := context.AfterFunc(ctx, func() { transports.Abort(raw) })
 	defer stop()
 	conn := raw
 	if encrypted {
@@ -71,7 +72,7 @@ func throughProxy(ctx context.Context, proxy *url.URL, target string, config tra
 		err = connect(conn, proxy, target)
 	}
 	if err != nil {
-		transport.Abort(raw)
+		transports.Abort(raw)
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}

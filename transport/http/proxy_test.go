@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/tcp"
@@ -138,7 +139,7 @@ func TestDialGoesThroughTheProxyOfTheEnvironment(t *testing.T) {
 			}
 			conn.Close()
 			<-echoed
-			parsed, _ := transport.Parse(address)
+			parsed, _ := schemes.Parse(address)
 			if !environment.saw(parsed.Host) {
 				t.Errorf("the proxy was not asked for %s", parsed.Host)
 			}
@@ -157,7 +158,7 @@ func TestThisMachineIsNotAskedOfAProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	parsed, _ := transport.Parse(l.Addr())
+	parsed, _ := schemes.Parse(l.Addr())
 	if environment.saw(parsed.Host) {
 		t.Error("it was")
 	}

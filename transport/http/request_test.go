@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/httpstrict/stricttest"
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -27,7 +28,7 @@ func listen(t *testing.T, address string) transport.Listener {
 }
 
 func host(l transport.Listener) string {
-	u, _ := transport.Parse(l.Addr())
+	u, _ := schemes.Parse(l.Addr())
 	return u.Host
 }
 
@@ -182,7 +183,7 @@ func TestAddresses(t *testing.T) {
 	}
 	for given, want := range map[string]string{"http://:0": "/sabir", "http://:0/": "/sabir", "http://:0/a%20b/c": "/a%20b/c"} {
 		l := listen(t, given)
-		if u, _ := transport.Parse(l.Addr()); u.EscapedPath() != want {
+		if u, _ := schemes.Parse(l.Addr()); u.EscapedPath() != want {
 			t.Errorf("%s is at %s", given, l.Addr())
 		}
 		conn, err := transport.Dial(t.Context(), l.Addr(), transport.Config{})

@@ -8,14 +8,14 @@ import (
 	"github.com/gobwas/ws"
 
 	"github.com/sabir-go/sabir/internal/httpstrict"
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/transports"
 )
 
 // subprotocol is the name that both sides send in Sec-WebSocket-Protocol, so that no other kind of WebSocket passes for a link.
 const subprotocol = "sabir"
 
 // upgrade makes a connection of a request, or answers why not.
-func upgrade(w nethttp.ResponseWriter, r *nethttp.Request, served *transport.Served) {
+func upgrade(w nethttp.ResponseWriter, r *nethttp.Request, served *transports.Served) {
 	switch {
 	case r.Method != nethttp.MethodGet:
 		w.Header().Set("Allow", nethttp.MethodGet)
@@ -42,9 +42,9 @@ func upgrade(w nethttp.ResponseWriter, r *nethttp.Request, served *transport.Ser
 		return
 	}
 	conn := newConn(raw, false, rest(buffered.Reader))
-	var below *transport.Socket // none of another's web server
+	var below *transports.Socket // none of another's web server
 	if checked, ok := raw.(*httpstrict.Conn); ok {
-		below, _ = checked.NetConn().(*transport.Socket)
+		below, _ = checked.NetConn().(*transports.Socket)
 	}
 	if !served.Deliver(conn, below) {
 		conn.Close()

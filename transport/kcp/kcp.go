@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir/internal/datagram"
 	_ "github.com/sabir-go/sabir/internal/gossip" // by which the nodes of a cluster find each other
 	"github.com/sabir-go/sabir/internal/session"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -71,7 +72,7 @@ func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config)
 	if err := transport.CheckPlain(at, config, "quic", "tls"); err != nil {
 		return nil, err
 	}
-	udp, addr, err := transport.ListenUDP(ctx, at, config)
+	udp, addr, err := transports.ListenUDP(ctx, at, config)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return int(n), c.errorOf("write", err)
 }
 
-// WriteBuffers implements transport.BufferWriter.
+// WriteBuffers implements transports.BufferWriter.
 func (c *conn) WriteBuffers(buffers *net.Buffers) (int64, error) {
 	n, err := c.out.write(*buffers...)
 	left := n
@@ -83,7 +83,7 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// CloseWrite implements transport.HalfCloser.
+// CloseWrite implements transports.HalfCloser.
 func (c *conn) CloseWrite() error {
 	c.out.end()
 	return nil

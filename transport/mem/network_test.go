@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/bubbletest"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/mem"
 )
@@ -290,7 +291,7 @@ func TestAnIncompleteWriteOfBuffersTellsWhatIsLeft(t *testing.T) {
 		defer c.Close()
 		c.SetWriteDeadline(time.Now().Add(time.Second))
 		buffers := net.Buffers{[]byte("abcd"), {}, []byte("efgh"), []byte("ijkl"), []byte("mnop")}
-		wrote, err := transport.WriteBuffers(c, &buffers)
+		wrote, err := transports.WriteBuffers(c, &buffers)
 		if wrote != 10 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%d bytes, %v", wrote, err)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/eclipse/paho.golang/packets"
 
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/transports"
 )
 
 const (
@@ -52,7 +52,7 @@ func (s *settings) open(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{raw: raw, socket: raw, reader: bufio.NewReaderSize(raw, readAhead), gathers: transport.Gathers(raw), every: s.keepAlive(), separator: s.separator, ended: make(chan struct{})}
+	c := &conn{raw: raw, socket: raw, reader: bufio.NewReaderSize(raw, readAhead), gathers: transports.Gathers(raw), every: s.keepAlive(), separator: s.separator, ended: make(chan struct{})}
 	if encrypted, ok := raw.(*tls.Conn); ok {
 		c.socket = encrypted.NetConn()
 	}
@@ -173,7 +173,7 @@ func (c *conn) publish(subject string, id uint16, data []byte) error {
 	if c.gathers && len(data) >= copiedBelow {
 		c.parts = [2][]byte{c.scratch, data}
 		c.buffers = c.parts[:]
-		_, err = transport.WriteBuffers(c.raw, &c.buffers)
+		_, err = transports.WriteBuffers(c.raw, &c.buffers)
 		c.parts = [2][]byte{}
 	} else {
 		c.scratch = append(c.scratch, data...)
@@ -253,7 +253,7 @@ func (c *conn) leave() {
 	if c.write(&packets.Disconnect{Properties: &packets.Properties{}}) != nil {
 		return
 	}
-	if half, ok := c.raw.(transport.HalfCloser); ok {
+	if half, ok := c.raw.(transports.HalfCloser); ok {
 		half.CloseWrite()
 	}
 }

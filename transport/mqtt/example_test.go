@@ -4,18 +4,20 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/mqtt"
 )
 
 func Example() {
 	ctx := context.Background()
-	at, err := transport.Parse("mqtt://sabir:secret@127.0.0.1")
+	at, err := schemes.Parse("mqtt://sabir:secret@127.0.0.1")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	driver, _ := transport.LookupBus(at.Scheme)
+	driver, _ := transports.Bus(at.Scheme)
 	broker, err := driver.Connect(ctx, at, transport.Config{}, transport.BusEvents{
 		Lost:     func(err error) { fmt.Println("lost:", err) },
 		Restored: func() { fmt.Println("back") },

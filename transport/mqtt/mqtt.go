@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/address"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -17,12 +18,12 @@ func init() {
 }
 
 var (
-	plain  = transport.BrokerForm{Port: "1883"}
-	secure = transport.BrokerForm{Port: "8883", Secure: true}
+	plain  = transports.BrokerForm{Port: "1883"}
+	secure = transports.BrokerForm{Port: "8883", Secure: true}
 )
 
 // bus is mqtt:// and mqtts://.
-type bus struct{ form transport.BrokerForm }
+type bus struct{ form transports.BrokerForm }
 
 func (d bus) Connect(ctx context.Context, at *url.URL, config transport.Config, events transport.BusEvents) (transport.Broker, error) {
 	return d.connect(ctx, at, config, events, '/')
@@ -49,7 +50,7 @@ func (d bus) connect(ctx context.Context, at *url.URL, config transport.Config, 
 
 // settings hold the broker's address and the login.
 type settings struct {
-	transport.BrokerAddr
+	transports.BrokerAddr
 	user, password string
 	client         string // by which the broker knows us
 	separator      byte   // of the words of a topic

@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
 func TestAddresses(t *testing.T) {
 	for _, test := range []struct {
-		form                       transport.BrokerForm
+		form                       transports.BrokerForm
 		address                    string
 		dial, addr, user, password string
 	}{
@@ -39,7 +40,7 @@ func TestAddresses(t *testing.T) {
 }
 
 func TestATopicIsNoPartOfAnAddress(t *testing.T) {
-	for _, form := range []transport.BrokerForm{plain, secure} {
+	for _, form := range []transports.BrokerForm{plain, secure} {
 		at := &url.URL{Scheme: "mqtt", Host: "broker", Path: "/topic"}
 		if _, err := (bus{form}).settings(at, transport.Config{}); err == nil || !strings.HasSuffix(err.Error(), "is not mqtt://user:password@host:port") {
 			t.Errorf("%s gave %v", at, err)

@@ -132,7 +132,7 @@ func (b *broker) Subscribe(ctx context.Context, subject string, deliver func(dat
 	return err
 }
 
-// SubscribeShared implements transport.Sharer by a queue group.
+// SubscribeShared implements transports.Sharer by a queue group.
 func (b *broker) SubscribeShared(ctx context.Context, subject, group string, deliver func(data []byte)) (stop func(), err error) {
 	s := &subscription{deliver: deliver}
 	b.mu.Lock()

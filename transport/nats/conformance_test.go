@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/transport"
@@ -22,7 +23,7 @@ func TestConformanceOverTLS(t *testing.T) {
 
 // A cluster key is for embedded servers. Others have accounts of their own, or none, and do not ask for it.
 func TestAServerThatIsNotEmbeddedIsUsedWithAClusterKeyToo(t *testing.T) {
-	at, err := transport.Parse(brokers.ForTest(t, brokers.NATS).URL())
+	at, err := schemes.Parse(brokers.ForTest(t, brokers.NATS).URL())
 	if err != nil {
 		t.Fatal(err)
 	}

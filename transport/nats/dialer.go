@@ -10,6 +10,7 @@ import (
 
 	natsgo "github.com/nats-io/nats.go"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -84,7 +85,7 @@ func (d *dialer) keep(conn net.Conn, err error) (net.Conn, error) {
 
 // clientTLS returns the TLS configuration for connections to any server; nats.go fills in the server's name.
 func (d *dialer) clientTLS() (*tls.Config, error) {
-	secure, err := transport.ClientTLS(d.config.TLS, "")
+	secure, err := transports.ClientTLS(d.config.TLS, "")
 	if err != nil || d.config.TLS == nil || d.config.TLS.VerifyConnection == nil || secure.ServerName != "" {
 		return secure, err
 	}

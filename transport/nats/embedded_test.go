@@ -16,6 +16,8 @@ import (
 	natsgo "github.com/nats-io/nats.go"
 
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/transport"
@@ -48,11 +50,11 @@ func freePort(t *testing.T) int {
 
 func try(t *testing.T, address string, config transport.Config) (transport.Broker, error) {
 	t.Helper()
-	at, err := transport.Parse(address)
+	at, err := schemes.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	driver, _ := transport.LookupBus("nats")
+	driver, _ := transports.Bus("nats")
 	broker, err := driver.Connect(t.Context(), at, config, transport.BusEvents{})
 	if err == nil {
 		t.Cleanup(func() { broker.Close() })
@@ -181,8 +183,8 @@ func TestServersOfOneAddressFormAMesh(t *testing.T) {
 func TestAProbeReachesSubscribersAcrossTheMeshAndReportsIfThereAreNone(t *testing.T) {
 	address := fmt.Sprintf("nats://embedded:%d", freePort(t))
 	subscriber := join(t, address, named("subscriber"))
-	at, _ := transport.Parse(address)
-	driver, _ := transport.LookupBus("nats")
+	at, _ := schemes.Parse(address)
+	driver, _ := transports.Bus("nats")
 	unheard := make(chan string, 1000)
 	prober, err := driver.Connect(t.Context(), at, named("prober"), transport.BusEvents{Unheard: func(subject string) { unheard <- subject }})
 	if err != nil {

@@ -7,16 +7,18 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 	"github.com/sabir-go/sabir/transport/nats"
 )
 
 func Example() {
-	at, err := transport.Parse("nats://embedded:0") // a NATS server in this process
+	at, err := schemes.Parse("nats://embedded:0") // a NATS server in this process
 	if err != nil {
 		log.Fatal(err)
 	}
-	driver, _ := transport.LookupBus(at.Scheme)
+	driver, _ := transports.Bus(at.Scheme)
 	broker, err := driver.Connect(context.Background(), at, transport.Config{}, transport.BusEvents{})
 	if err != nil {
 		log.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -27,11 +29,11 @@ func TestMain(m *testing.M) {
 
 // peer answers each message on "<name>.ask" by one on "answers", until it is killed.
 func peer(address string) error {
-	at, err := transport.Parse(address)
+	at, err := schemes.Parse(address)
 	if err != nil {
 		return err
 	}
-	driver, _ := transport.LookupBus("nats")
+	driver, _ := transports.Bus("nats")
 	broker, err := driver.Connect(context.Background(), at, transport.Config{}, transport.BusEvents{})
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/disk"
 	"github.com/sabir-go/sabir/internal/nats"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -122,7 +123,7 @@ func serverOptions(a *nats.Address, config transport.Config, listen netip.AddrPo
 		options.Nkeys = []*server.NkeyUser{{Nkey: public}}
 	}
 	if config.TLS != nil && !listen.Addr().IsLoopback() {
-		secure, err := transport.ServerTLS(config.TLS)
+		secure, err := transports.ServerTLS(config.TLS)
 		if err != nil {
 			return nil, err
 		}

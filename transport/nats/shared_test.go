@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -17,7 +18,7 @@ func TestOfAGroupOneGetsEachMessageOfASubject(t *testing.T) {
 	all := make(chan struct{}, 2*messages)
 	var stops []func()
 	for member := range 2 {
-		shared := join(t, "nats://embedded:0", transport.Config{}).(transport.Sharer)
+		shared := join(t, "nats://embedded:0", transport.Config{}).(transports.Sharer)
 		stop, err := shared.SubscribeShared(t.Context(), "orders.*", "workers", func(data []byte) {
 			lock.Lock()
 			defer lock.Unlock()

@@ -17,6 +17,7 @@ import (
 	"github.com/sabir-go/sabir/internal/backoff"
 	"github.com/sabir-go/sabir/internal/datagram"
 	_ "github.com/sabir-go/sabir/internal/gossip" // by which the nodes of a cluster find each other
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -91,7 +92,7 @@ func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config)
 	if err != nil {
 		return nil, err
 	}
-	bound, addr, err := transport.ListenUDP(ctx, at, config)
+	bound, addr, err := transports.ListenUDP(ctx, at, config)
 	if err != nil {
 		return nil, err
 	}

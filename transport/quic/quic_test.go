@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 )
@@ -28,7 +29,7 @@ func TestAnyCertificateWillDoOnlyOnLoopbackOrWithAKey(t *testing.T) {
 		{"a configuration with a key", "192.0.2.1", transport.Config{Keyed: true, TLS: &tls.Config{}}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			to, err := transport.Parse("quic://shop.example.com:7700")
+			to, err := schemes.Parse("quic://shop.example.com:7700")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +81,7 @@ func TestAClientWithoutACertificateIsAnErrorOfDial(t *testing.T) {
 
 func TestOtherProtocolsAreRefused(t *testing.T) {
 	l := listenLocal(t, transport.Config{})
-	u, _ := transport.Parse(l.Addr())
+	u, _ := schemes.Parse(l.Addr())
 	server, err := serverTLS(u, transport.Config{})
 	if err != nil {
 		t.Fatal(err)

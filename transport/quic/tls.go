@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -28,7 +29,7 @@ func serverTLS(at *url.URL, config transport.Config) (*tls.Config, error) {
 		}
 		given = &tls.Config{Certificates: []tls.Certificate{certificate}, SessionTicketsDisabled: true}
 	}
-	server, err := transport.ServerTLS(given)
+	server, err := transports.ServerTLS(given)
 	if err != nil {
 		return nil, fmt.Errorf("the address %q: %w", at.Redacted(), err)
 	}
@@ -56,7 +57,7 @@ func clientTLS(to *url.URL, ip net.IP, config transport.Config) (*tls.Config, er
 	if host == "" {
 		host = ip.String()
 	}
-	client, err := transport.ClientTLS(given, host)
+	client, err := transports.ClientTLS(given, host)
 	if err != nil {
 		return nil, fmt.Errorf("the address %q: %w", to.Redacted(), err)
 	}

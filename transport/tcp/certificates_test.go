@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/mem"
@@ -55,11 +56,11 @@ func (f *followed) nextLook() { f.clock = f.clock.Add(checkEvery) }
 // handshake connects a client to a server in memory, and returns each side's result.
 func handshake(t *testing.T, server, client *tls.Config, host string) (state tls.ConnectionState, clientErr, serverErr error) {
 	t.Helper()
-	serverConfig, err := transport.ServerTLS(server)
+	serverConfig, err := transports.ServerTLS(server)
 	if err != nil {
 		t.Fatal(err)
 	}
-	clientConfig, err := transport.ClientTLS(client, host)
+	clientConfig, err := transports.ClientTLS(client, host)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/internal/transporttest"
 	"github.com/sabir-go/sabir/transport"
 )
 
 func mustParse(t *testing.T, address string) *url.URL {
 	t.Helper()
-	u, err := transport.Parse(address)
+	u, err := schemes.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,10 +49,10 @@ func sockets(t *testing.T, config transport.Config) (dialled, accepted *net.TCPC
 
 func TestPlainConnectionsGatherBuffersAndTLSDoesNot(t *testing.T) {
 	dialled, accepted := sockets(t, transport.Config{})
-	if !transport.Gathers(dialled) || !transport.Gathers(accepted) {
+	if !transports.Gathers(dialled) || !transports.Gathers(accepted) {
 		t.Error("tcp:// does not gather")
 	}
-	if transport.Gathers(&tlsConn{tls.Client(dialled, &tls.Config{})}) {
+	if transports.Gathers(&tlsConn{tls.Client(dialled, &tls.Config{})}) {
 		t.Error("tls:// says that it gathers")
 	}
 }
@@ -217,7 +219,7 @@ func TestAServerMayEndItsWritesBeforeItEverRead(t *testing.T) {
 		c, err := l.Accept()
 		if err == nil {
 			defer c.Close()
-			err = c.(transport.HalfCloser).CloseWrite()
+			err = c.(transports.HalfCloser).CloseWrite()
 		}
 		ended <- err
 	}()

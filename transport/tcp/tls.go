@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -17,7 +18,7 @@ func init() { transport.Register("tls", encrypted{}) }
 type encrypted struct{}
 
 func (encrypted) Listen(ctx context.Context, at *url.URL, config transport.Config) (transport.Listener, error) {
-	server, err := transport.ServerTLS(config.TLS)
+	server, err := transports.ServerTLS(config.TLS)
 	if err != nil {
 		return nil, fmt.Errorf("the address %q: %w", at.Redacted(), err)
 	}
@@ -35,7 +36,7 @@ func (encrypted) Dial(ctx context.Context, to *url.URL, config transport.Config)
 	if host == "" {
 		host = "127.0.0.1"
 	}
-	client, err := transport.ClientTLS(config.TLS, host)
+	client, err := transports.ClientTLS(config.TLS, host)
 	if err != nil {
 		return nil, fmt.Errorf("the address %q: %w", to.Redacted(), err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/registry"
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/schemes"
 )
 
 // defaultMaxState is the number of bytes that a state may have by default.
@@ -75,7 +75,7 @@ func Open(ctx context.Context, address string, config ...Config) (Store, error) 
 	if len(config) > 0 {
 		c = config[0]
 	}
-	at, err := transport.Parse(address)
+	at, err := schemes.Parse(address)
 	if err != nil { // url.Parse would show a password that has a slash in it
 		return nil, fmt.Errorf("store: that is no address of a store; want one such as nats://127.0.0.1:4222, redis://127.0.0.1:6379 or mem://: %w", err)
 	}

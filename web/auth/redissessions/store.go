@@ -20,7 +20,7 @@ import (
 	"github.com/sabir-go/sabir/internal/redact"
 	"github.com/sabir-go/sabir/internal/redis"
 	"github.com/sabir-go/sabir/internal/replication"
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/web/auth"
 )
 
@@ -90,7 +90,7 @@ func Open(config Config) (*Store, error) {
 	case config.MaxSessions < 0:
 		return nil, fmt.Errorf("redissessions: MaxSessions is %d: want at least 1", config.MaxSessions)
 	}
-	at, err := transport.Parse(config.URL)
+	at, err := schemes.Parse(config.URL)
 	if err != nil {
 		return nil, fmt.Errorf("redissessions: want an address such as redis://127.0.0.1:6379: %w", err)
 	}

@@ -1,4 +1,4 @@
-package transport
+package transports
 
 import (
 	"crypto/tls"
@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/sabir-go/sabir/transport"
 )
 
 // BrokerForm describes the addresses of a kind of broker: scheme://user:password@host:port, with or without a path.
@@ -20,15 +22,15 @@ type BrokerForm struct {
 // BrokerAddr is a broker address, parsed.
 type BrokerAddr struct {
 	Name     string      // for errors: the address without the password
-	Addr     string      // for others, see [Broker]: the address with its port, and without user and password
+	Addr     string      // for others, see [transport.Broker]: the address with its port, and without user and password
 	HostPort string      // for [net.Dialer]; no host and "localhost" have become 127.0.0.1
 	TLS      *tls.Config // for the connection, see [ClientTLS]; nil where it is not encrypted
 }
 
 // Parse takes an address apart. It is an error where a part of it means nothing, where it is not encrypted although config
 // has a TLS configuration, or where that configuration cannot be used. No error shows the password. Whether the broker may
-// be used is decided by [CheckBroker].
-func (f BrokerForm) Parse(at *url.URL, config Config) (BrokerAddr, error) {
+// be used is decided by [transport.CheckBroker].
+func (f BrokerForm) Parse(at *url.URL, config transport.Config) (BrokerAddr, error) {
 	stray := f.Path == "" && at.Path != "" && at.Path != "/"
 	if stray || at.Opaque != "" || at.RawQuery != "" || at.ForceQuery || at.Fragment != "" {
 		return BrokerAddr{}, fmt.Errorf("the address %q is not %s://user:password@host:port%s", at.Redacted(), at.Scheme, f.Path)
@@ -39,13 +41,13 @@ func (f BrokerForm) Parse(at *url.URL, config Config) (BrokerAddr, error) {
 		return BrokerAddr{}, fmt.Errorf("the address %q has the host %q, which is none", at.Redacted(), host)
 	}
 	if host == "" {
-		host = loopback.String()
+		host = "127.0.0.1"
 	}
 	if port == "" {
 		port = f.Port
 	}
 	own := url.URL{Scheme: at.Scheme, Host: net.JoinHostPort(host, port)}
-	hostPort, err := DialAddr(&own, config)
+	hostPort, err := transport.DialAddr(&own, config)
 	if err != nil {
 		return BrokerAddr{}, err
 	}
@@ -58,7 +60,7 @@ func (f BrokerForm) Parse(at *url.URL, config Config) (BrokerAddr, error) {
 		if encrypted, err = ClientTLS(config.TLS, host); err != nil {
 			return BrokerAddr{}, fmt.Errorf("the address %q: %w", at.Redacted(), err)
 		}
-	} else if err := CheckPlain(at, config, at.Scheme+"s"); err != nil {
+	} else if err := transport.CheckPlain(at, config, at.Scheme+"s"); err != nil {
 		return BrokerAddr{}, err
 	}
 	return BrokerAddr{Name: at.Redacted(), Addr: own.String(), HostPort: hostPort, TLS: encrypted}, nil

@@ -1,4 +1,4 @@
-package transport
+package transports
 
 import (
 	"context"
@@ -8,12 +8,14 @@ import (
 	"net/netip"
 	"net/url"
 	"syscall"
+
+	"github.com/sabir-go/sabir/transport"
 )
 
-// ListenUDP returns a socket for drivers over UDP, bound to the address that [ListenAddr] returns under the same conditions, and
-// the address for other nodes, see [AdvertisedAddr]. The caller must close the socket.
-func ListenUDP(ctx context.Context, at *url.URL, config Config) (*net.UDPConn, string, error) {
-	bind, err := ListenAddr(ctx, at, config)
+// ListenUDP returns a socket for drivers over UDP, bound to the address that [transport.ListenAddr] returns under the same conditions, and
+// the address for other nodes, see [transport.AdvertisedAddr]. The caller must close the socket.
+func ListenUDP(ctx context.Context, at *url.URL, config transport.Config) (*net.UDPConn, string, error) {
+	bind, err := transport.ListenAddr(ctx, at, config)
 	if err != nil {
 		return nil, "", err
 	}
@@ -30,7 +32,7 @@ func ListenUDP(ctx context.Context, at *url.URL, config Config) (*net.UDPConn, s
 		return nil, "", err
 	}
 	bound := udp.LocalAddr().(*net.UDPAddr).AddrPort()
-	addr, err := AdvertisedAddr(at.Scheme, netip.AddrPortFrom(bound.Addr().Unmap(), bound.Port()), config)
+	addr, err := transport.AdvertisedAddr(at.Scheme, netip.AddrPortFrom(bound.Addr().Unmap(), bound.Port()), config)
 	if err != nil {
 		udp.Close()
 		return nil, "", err

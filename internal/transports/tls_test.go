@@ -1,16 +1,17 @@
-package transport_test
+package transports_test
 
 import (
 	"crypto/tls"
 	"strings"
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
 func TestTLSNeedsACertificateToListen(t *testing.T) {
 	for _, config := range []*tls.Config{nil, {}} {
-		if _, err := transport.ServerTLS(config); err == nil || !strings.Contains(err.Error(), "tcp.Certificates") {
+		if _, err := transports.ServerTLS(config); err == nil || !strings.Contains(err.Error(), "tcp.Certificates") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -21,14 +22,14 @@ func TestTLS13IsTheLowestVersion(t *testing.T) {
 		return &tls.Config{MinVersion: tls.VersionTLS10}, nil
 	}
 	given := &tls.Config{Certificates: make([]tls.Certificate, 1), MinVersion: tls.VersionTLS10, GetConfigForClient: perClient}
-	server, err := transport.ServerTLS(given)
+	server, err := transports.ServerTLS(given)
 	if err != nil || server.MinVersion != tls.VersionTLS13 {
 		t.Errorf("server: %v, %v", server, err)
 	}
 	if chosen, err := server.GetConfigForClient(nil); err != nil || chosen.MinVersion != tls.VersionTLS13 {
 		t.Errorf("the server's choice for a client: %v, %v", chosen, err)
 	}
-	client, err := transport.ClientTLS(given, "host")
+	client, err := transports.ClientTLS(given, "host")
 	if err != nil || client.MinVersion != tls.VersionTLS13 {
 		t.Errorf("client: %v, %v", client, err)
 	}
@@ -37,10 +38,10 @@ func TestTLS13IsTheLowestVersion(t *testing.T) {
 	}
 
 	given.MaxVersion = tls.VersionTLS12
-	if _, err := transport.ServerTLS(given); err == nil || !strings.Contains(err.Error(), "TLS 1.2") {
+	if _, err := transports.ServerTLS(given); err == nil || !strings.Contains(err.Error(), "TLS 1.2") {
 		t.Errorf("server with TLS 1.2 at most: %v", err)
 	}
-	if _, err := transport.ClientTLS(given, "host"); err == nil || !strings.Contains(err.Error(), "TLS 1.2") {
+	if _, err := transports.ClientTLS(given, "host"); err == nil || !strings.Contains(err.Error(), "TLS 1.2") {
 		t.Errorf("client with TLS 1.2 at most: %v", err)
 	}
 }
@@ -57,7 +58,7 @@ func TestTheServersNameIsTheDialledOneUnlessSet(t *testing.T) {
 		{"shop", "192.0.2.1", "shop"},
 	} {
 		given.ServerName = test.set
-		client, err := transport.ClientTLS(given, test.dialled)
+		client, err := transports.ClientTLS(given, test.dialled)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +67,7 @@ func TestTheServersNameIsTheDialledOneUnlessSet(t *testing.T) {
 			t.Errorf("%+v: the name is %q, and %q for the verification", test, client.ServerName, verified)
 		}
 	}
-	if client, err := transport.ClientTLS(nil, "host"); err != nil || client.ServerName != "host" {
+	if client, err := transports.ClientTLS(nil, "host"); err != nil || client.ServerName != "host" {
 		t.Errorf("without a configuration: %v, %v", client, err)
 	}
 }

@@ -1,4 +1,4 @@
-package transport_test
+package transports_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/bubbletest"
-	"github.com/sabir-go/sabir/transport"
+	"github.com/sabir-go/sabir/internal/transports"
 )
 
 // pipes is a Carrier over two pipes in memory: a Send waits until the other side has read.
@@ -72,9 +72,9 @@ func carriers() (a, b *pipes) {
 	return side(fromB, toB), side(fromA, toA)
 }
 
-func carried() (a, b *transport.Carried) {
+func carried() (a, b *transports.Carried) {
 	x, y := carriers()
-	return transport.Carry(x, x.below), transport.Carry(y, y.below)
+	return transports.Carry(x, x.below), transports.Carry(y, y.below)
 }
 
 func TestAWriteAndItsEndCross(t *testing.T) {
@@ -102,7 +102,7 @@ func TestAWriteAndItsEndCross(t *testing.T) {
 func TestCloseGivesThePeerASecond(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		x, y := carriers()
-		a := transport.Carry(x, x.below) // and no peer at y
+		a := transports.Carry(x, x.below) // and no peer at y
 		start := time.Now()
 		a.Close()
 		if took := time.Since(start); took != time.Second {
@@ -117,7 +117,7 @@ func TestCloseGivesThePeerASecond(t *testing.T) {
 func TestCloseEndsAWriteThatWaitsAtOnce(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		x, _ := carriers()
-		a := transport.Carry(x, x.below)
+		a := transports.Carry(x, x.below)
 		ended := make(chan error)
 		go func() {
 			_, err := a.Write([]byte("x"))
@@ -135,7 +135,7 @@ func TestCloseEndsAWriteThatWaitsAtOnce(t *testing.T) {
 func TestAWriteDeadlineBreaksTheConnection(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		x, _ := carriers()
-		a := transport.Carry(x, x.below)
+		a := transports.Carry(x, x.below)
 		a.SetWriteDeadline(time.Now().Add(time.Second))
 		ended := make(chan error)
 		start := time.Now()

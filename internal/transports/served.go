@@ -1,9 +1,11 @@
-package transport
+package transports
 
 import (
 	"errors"
 	"net"
 	"sync"
+
+	"github.com/sabir-go/sabir/transport"
 )
 
 const (
@@ -13,12 +15,12 @@ const (
 	maxUndelivered = 1024
 )
 
-// Served is the [Listener] of a driver whose connections come out of a server of their own protocol, such as one of
+// Served is the [transport.Listener] of a driver whose connections come out of a server of their own protocol, such as one of
 // net/http: the server reads from Sockets, and its handlers Deliver what has become a connection. It is for drivers.
 //
 // All methods may be called from any number of goroutines at once.
 type Served struct {
-	sockets Listener // nil for none
+	sockets transport.Listener // nil for none
 	addr    string
 	arrived chan net.Conn
 	failed  chan error // of Sockets
@@ -30,7 +32,7 @@ type Served struct {
 }
 
 // NewServed makes a listener whose address is addr. sockets may be nil where others accept them; else Close closes them.
-func NewServed(sockets Listener, addr string) *Served {
+func NewServed(sockets transport.Listener, addr string) *Served {
 	return &Served{
 		sockets:     sockets,
 		addr:        addr,
@@ -132,7 +134,7 @@ func (s *Served) fail(err error) {
 	}
 }
 
-// Accept implements [Listener]. An error of Sockets is returned once; the server goes on accepting.
+// Accept implements [transport.Listener]. An error of Sockets is returned once; the server goes on accepting.
 func (s *Served) Accept() (net.Conn, error) {
 	select {
 	case <-s.closed: // first, for after Close both may be ready
@@ -155,7 +157,7 @@ func (s *Served) errClosed(op string) error {
 	return &net.OpError{Op: op, Net: "tcp", Addr: servedAddr(s.addr), Err: net.ErrClosed}
 }
 
-// Close implements [Listener]. Sockets that were not delivered are closed too.
+// Close implements [transport.Listener]. Sockets that were not delivered are closed too.
 func (s *Served) Close() error {
 	s.mu.Lock()
 	if s.ended {
@@ -189,7 +191,7 @@ func (s *Served) Close() error {
 // Closed is closed by Close.
 func (s *Served) Closed() <-chan struct{} { return s.closed }
 
-// Addr implements [Listener].
+// Addr implements [transport.Listener].
 func (s *Served) Addr() string { return s.addr }
 
 // Abort closes a connection without a goodbye, which TLS would wait up to five seconds for where the peer does not read.

@@ -1,4 +1,4 @@
-package transport_test
+package transports_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -16,19 +17,19 @@ type sockets struct{ net.Listener }
 
 func (s sockets) Addr() string { return s.Listener.Addr().String() }
 
-func serve(t *testing.T) (*transport.Served, string) {
+func serve(t *testing.T) (*transports.Served, string) {
 	t.Helper()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := transport.NewServed(sockets{tcp}, "carrier://here")
+	served := transports.NewServed(sockets{tcp}, "carrier://here")
 	t.Cleanup(func() { served.Close() })
 	return served, tcp.Addr().String()
 }
 
 // socket dials, and is both ends of that.
-func socket(t *testing.T, served *transport.Served, address string) (*transport.Socket, net.Conn) {
+func socket(t *testing.T, served *transports.Served, address string) (*transports.Socket, net.Conn) {
 	t.Helper()
 	far, err := net.Dial("tcp", address)
 	if err != nil {
@@ -40,7 +41,7 @@ func socket(t *testing.T, served *transport.Served, address string) (*transport.
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { near.Close() })
-	return near.(*transport.Socket), far
+	return near.(*transports.Socket), far
 }
 
 func ended(t *testing.T, conn net.Conn) {
@@ -110,7 +111,7 @@ func TestOnly128ConnectionsWaitForAccept(t *testing.T) {
 
 func TestOnly1024SocketsMayBeSilent(t *testing.T) {
 	served, address := serve(t)
-	var last *transport.Socket
+	var last *transports.Socket
 	for range 1024 {
 		last, _ = socket(t, served, address)
 	}
@@ -141,9 +142,9 @@ func TestOnly1024SocketsMayBeSilent(t *testing.T) {
 
 func TestASocketSaysWhenItIsClosed(t *testing.T) {
 	served, address := serve(t)
-	for name, end := range map[string]func(*transport.Socket){
-		"Close": func(s *transport.Socket) { s.Close() },
-		"Abort": func(s *transport.Socket) { transport.Abort(s) },
+	for name, end := range map[string]func(*transports.Socket){
+		"Close": func(s *transports.Socket) { s.Close() },
+		"Abort": func(s *transports.Socket) { transports.Abort(s) },
 	} {
 		near, far := socket(t, served, address)
 		select {
@@ -169,7 +170,7 @@ func TestServedTellsWhoAcceptsThatASocketWasNotAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := transport.NewServed(full{sockets{tcp}}, "carrier://here")
+	served := transports.NewServed(full{sockets{tcp}}, "carrier://here")
 	defer served.Close()
 	for range 3 { // as a server does, which says nothing
 		if _, err := served.Sockets().Accept(); !errors.Is(err, syscall.EMFILE) {

@@ -1,4 +1,4 @@
-package transport
+package transports
 
 import (
 	"errors"

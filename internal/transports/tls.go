@@ -1,26 +1,10 @@
-package transport
+package transports
 
 import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net/url"
-	"strings"
 )
-
-// CheckPlain returns an error where there is a TLS configuration. Drivers that do not encrypt call it, so that a mistake in one
-// address does not send data in the clear that was meant to be encrypted. The error names the schemes to use instead.
-func CheckPlain(at *url.URL, config Config, instead ...string) error {
-	if config.TLS == nil {
-		return nil
-	}
-	other := make([]string, len(instead))
-	for i, scheme := range instead {
-		other[i] = scheme + "://" + at.Host
-	}
-	return fmt.Errorf("the address %q is not encrypted, but there is a TLS configuration: use %s, or leave the configuration out",
-		at.Redacted(), strings.Join(other, " or "))
-}
 
 // ServerTLS returns a copy of config for listening, with TLS 1.3 as the lowest version, for drivers that encrypt. It returns an
 // error where config has no certificate.

@@ -1,23 +1,26 @@
-package transport_test
+package transports_test
 
 import (
 	"crypto/tls"
 	"net"
+	"net/url"
 	"strings"
 	"testing"
 
+	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
 )
 
 var (
-	plainBroker  = transport.BrokerForm{Port: "1883"}
-	hostedBroker = transport.BrokerForm{Port: "5672", Path: "/vhost"}
-	secureBroker = transport.BrokerForm{Port: "8883", Secure: true}
+	plainBroker  = transports.BrokerForm{Port: "1883"}
+	hostedBroker = transports.BrokerForm{Port: "5672", Path: "/vhost"}
+	secureBroker = transports.BrokerForm{Port: "8883", Secure: true}
 )
 
 func TestABrokersAddressIsTakenApart(t *testing.T) {
 	for _, test := range []struct {
-		form                      transport.BrokerForm
+		form                      transports.BrokerForm
 		address                   string
 		hostPort, addr, encrypted string
 	}{
@@ -52,7 +55,7 @@ func TestABrokersAddressIsTakenApart(t *testing.T) {
 
 func TestBrokersAddressesThatAreRefused(t *testing.T) {
 	for _, test := range []struct {
-		form    transport.BrokerForm
+		form    transports.BrokerForm
 		address string
 		config  transport.Config
 		says    string
@@ -84,7 +87,7 @@ func FuzzBrokerAddress(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, address string) {
-		at, err := transport.Parse(address)
+		at, err := schemes.Parse(address)
 		if err != nil {
 			return
 		}
@@ -95,7 +98,7 @@ func FuzzBrokerAddress(f *testing.F) {
 		if _, _, err := net.SplitHostPort(got.HostPort); err != nil {
 			t.Errorf("%q cannot be dialled: %v", address, err)
 		}
-		others, err := transport.Parse(got.Addr)
+		others, err := schemes.Parse(got.Addr)
 		if err != nil {
 			t.Fatalf("others cannot read %q, from %q: %v", got.Addr, address, err)
 		}
@@ -106,4 +109,13 @@ func FuzzBrokerAddress(f *testing.F) {
 			t.Errorf("%q is %+v, and for others %+v, %v", address, got, again, err)
 		}
 	})
+}
+
+func parse(t testing.TB, address string) *url.URL {
+	t.Helper()
+	u, err := schemes.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
 }
