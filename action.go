@@ -8,9 +8,9 @@ import (
 	"unsafe"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/admission"
+	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/wire"

@@ -12,8 +12,8 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/joining"
+	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/wire"
 )

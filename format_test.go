@@ -11,8 +11,8 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/bubbletest"
+	"github.com/sabir-go/sabir/internal/native"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/bubbletest"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 // The tests of this file are about programs that are wrong and used to run all the same: each mistake must be reported, by the

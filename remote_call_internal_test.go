@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/cluster"
-	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/wire"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )

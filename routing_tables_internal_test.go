@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 // passing is a Remote that answers everything with nothing.

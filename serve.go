@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/answer"
 	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/memory"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 // An envelope is one entry of a mailbox: messages of one type from one sender, in the order in which they were sent, or one call, or

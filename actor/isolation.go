@@ -11,7 +11,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 // Methods of a value run where it is written and read, such as MarshalText. A codec contains their panics. That they end the

@@ -12,7 +12,7 @@ import (
 	"unique"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 // read handles one post. It must not block: full mailboxes refuse, and replies go through enqueue. An error is the peer's

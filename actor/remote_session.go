@@ -10,8 +10,8 @@ import (
 	"unique"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/memory"
+	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 

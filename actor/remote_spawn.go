@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/vouch"
 	"github.com/sabir-go/sabir/internal/wire"
 )

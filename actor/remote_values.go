@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 // ErrNoWireForm: a value cannot be sent to another node, since its type, or what is in it, has no form in the native codec.

@@ -10,9 +10,9 @@ import (
 	"github.com/sabir-go/sabir/codec/hessian"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/msgpack"
-	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/codec/protobuf"
 	"github.com/sabir-go/sabir/codec/thrift"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 func TestTheCodecThatAPackageExportsIsTheOneThatItRegisters(t *testing.T) {

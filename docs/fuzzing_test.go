@@ -24,13 +24,13 @@ const fuzzingHead = `# Fuzzing
 
 Every decoder has a fuzz test: what reads bytes of clients, peers, brokers, stores and files. ` + "`./test`" + ` runs those of the native
 format and of links for 20 s, ` + "`./test nightly`" + ` each of the others for a second too, and [the workflow fuzz](../.github/workflows/fuzz.yml) runs all of them for hours each night and keeps the corpus. One
-package for a time of your own: ` + "`FUZZ_SECONDS=600 ./test fuzz codec/native`" + `.
+package for a time of your own: ` + "`FUZZ_SECONDS=600 ./test fuzz internal/native`" + `.
 
 A finding is an input below ` + "`testdata/fuzz`" + ` of its package, which ` + "`go test`" + ` runs from then on. The executions are those of runs that somebody has
 added by
 
 ` + "```sh commands" + `
-./test fuzz codec/native | tee fuzz.log
+./test fuzz internal/native | tee fuzz.log
 go test ./docs -run Fuzzers -update -fuzzed "$PWD/fuzz.log"
 ` + "```" + `
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 // The forms of saved states: the first byte of each.

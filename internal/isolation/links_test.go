@@ -17,7 +17,7 @@ import (
 	_ "github.com/sabir-go/sabir/codec/cbor"
 	_ "github.com/sabir-go/sabir/codec/gob"
 	_ "github.com/sabir-go/sabir/codec/msgpack"
-	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/wire"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )

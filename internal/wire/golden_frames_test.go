@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 // frozen is one end of a link whose other end is a test that reads and writes frames by hand.

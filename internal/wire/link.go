@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/busypoll"
 	"github.com/sabir-go/sabir/internal/memory"
+	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/transports"
 )
 

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 // said returns the fields of a request or a stream that the other side has decoded, besides its value, as text.

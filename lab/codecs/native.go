@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/native"
 
 	"github.com/sabir-go/sabir/lab/codecs/shape"
 )

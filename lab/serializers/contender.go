@@ -9,9 +9,9 @@ import (
 	"github.com/sabir-go/sabir/codec/cbor"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/msgpack"
-	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/codec/protobuf"
 	"github.com/sabir-go/sabir/codec/thrift"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 // contender encodes one packet and decodes it.

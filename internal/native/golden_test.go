@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 var addGolden = flag.Bool("add-golden", false, "append vectors for new cases; those that are there never change")

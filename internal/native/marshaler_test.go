@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/layout"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 func TestNumbersOfMathBigHaveALimit(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 // explosive panics where its text demands it.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 // refuses decodes hex into a T and wants an error with part in its text, at pointer.

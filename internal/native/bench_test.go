@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 // The eight shapes on which actor runtimes compare their codecs: a string, two process names, and structs and maps of

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/codectest"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 var features = codectest.Features{

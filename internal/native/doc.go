@@ -1,4 +1,4 @@
-// Package native is Sabir's own binary format: positional, without field tags on the wire, and as fast as Go memory
+// Package native is the engine of package codec/native, Sabir's own binary format: positional, without field tags on the wire, and as fast as Go memory
 // allows. The format is specified in docs/native-codec.md.
 //
 // A Go type is compiled once from reflect into a flat list of operations over its memory; encoding and decoding then

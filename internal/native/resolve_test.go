@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 // read encodes v as a W and decodes it as an R, with W's schema as a peer would send it.

@@ -3,7 +3,7 @@ package native_test
 import (
 	"fmt"
 
-	"github.com/sabir-go/sabir/codec/native"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 func ExampleFor() {
