@@ -8,6 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/jsonmethods"
 	"github.com/sabir-go/sabir/internal/layout"
 )
 
@@ -29,11 +30,11 @@ func convertInto(to, from any) error {
 		dst.Set(src.Convert(dst.Type()))
 		return nil
 	case fromJSON:
-		return json.Decode(src.Bytes(), to)
+		return json.Codec.Decode(src.Bytes(), to)
 	case unrelated:
 		return fmt.Errorf("%s and %s have no field in common", src.Type(), dst.Type())
 	case toJSON:
-		text, err := json.Append(nil, from)
+		text, err := json.Codec.Append(nil, from)
 		if err != nil {
 			return fmt.Errorf("%s cannot be converted: %w", src.Type(), err)
 		}
@@ -49,11 +50,11 @@ func convertInto(to, from any) error {
 			return fmt.Errorf("%s and %s have no field in common", held, dst.Type())
 		}
 	}
-	text, err := json.Append(nil, from)
+	text, err := json.Codec.Append(nil, from)
 	if err != nil {
 		return fmt.Errorf("%s cannot be converted: %w", src.Type(), err)
 	}
-	return json.Decode(text, to)
+	return json.Codec.Decode(text, to)
 }
 
 // convertValue is convertInto from a value instead of a pointer to one.
@@ -106,7 +107,7 @@ func fieldInCommon(from, to reflect.Type) bool {
 	if to.Kind() == reflect.Pointer {
 		to = to.Elem()
 	}
-	if from.Kind() != reflect.Struct || to.Kind() != reflect.Struct || json.WritesItself(from) || json.ReadsItself(to) {
+	if from.Kind() != reflect.Struct || to.Kind() != reflect.Struct || jsonmethods.Write(from) || jsonmethods.Read(to) {
 		return true
 	}
 	has, _ := layout.JSON.Members(from)
@@ -145,11 +146,11 @@ func sameNames(a, b reflect.Type) bool {
 }
 
 // decodeJSON reads a JSON document into what v points to.
-func decodeJSON(text []byte, v any) error { return json.Decode(text, v) }
+func decodeJSON(text []byte, v any) error { return json.Codec.Decode(text, v) }
 
 // appendJSON appends the answer of an action as JSON.
 func (n *Node) appendJSON(dst []byte, a *Action, v any) ([]byte, error) {
-	out, err := json.Append(dst, v)
+	out, err := json.Codec.Append(dst, v)
 	if err != nil {
 		return dst, n.badOutput("the answer of "+a.Name, n.id, "cannot be written as JSON", err)
 	}

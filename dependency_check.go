@@ -187,7 +187,7 @@ func (n *Node) conflict(ctx context.Context, offer offeredContract, e endpoint) 
 func (n *Node) describedBy(ctx context.Context, node, action string) (d schema.Described, err error) {
 	ctx, cancel := context.WithTimeout(ctx, describeLimit)
 	defer cancel()
-	in, err := json.Append(nil, introspect.DescriptionRequest{Action: action})
+	in, err := json.Codec.Append(nil, introspect.DescriptionRequest{Action: action})
 	if err != nil {
 		return d, err
 	}
@@ -195,7 +195,7 @@ func (n *Node) describedBy(ctx context.Context, node, action string) (d schema.D
 	if err != nil {
 		return d, err
 	}
-	return d, json.Decode(text, &d) // the members of a description that say no more of its types are skipped
+	return d, json.Codec.Decode(text, &d) // the members of a description that say no more of its types are skipped
 }
 
 // checkDependencies is the error of a service that is about to start, under StrictDependencies.

@@ -51,10 +51,10 @@ func (s *stranger) Send(ctx context.Context, r *sabir.Request) error {
 		return err
 	}
 	var n int
-	if err := json.Decode(text, &n); err != nil {
+	if err := json.Codec.Decode(text, &n); err != nil {
 		return err
 	}
-	text, _ = json.Append(nil, 2*n)
+	text, _ = json.Codec.Append(nil, 2*n)
 	return r.DecodeOutput(json.Codec, text)
 }
 
@@ -80,11 +80,11 @@ func (e *echo) Recv(value any) error {
 	if !ok {
 		return io.EOF
 	}
-	return json.Decode(text, value)
+	return json.Codec.Decode(text, value)
 }
 
 func (e *echo) Send(value any) error {
-	text, err := json.Append(nil, value)
+	text, err := json.Codec.Append(nil, value)
 	e.values <- text
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/claim"
 	"github.com/sabir-go/sabir/internal/joining"
 	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/option"
@@ -181,10 +182,10 @@ func wantedBy(action *Action) string {
 // fixedFormat is the format of types that leave no choice: that of a codec which claims them, or JSON for types that can
 // hold anything. It is "" for all others.
 func fixedFormat(in, out reflect.Type) string {
-	if name := codec.Claimed(in); name != "" && (out == nothingType || codec.Claimed(out) == name) {
+	if name := claim.Codec(in); name != "" && (out == nothingType || claim.Codec(out) == name) {
 		return name
 	}
-	if name := codec.Claimed(out); name != "" && in == nothingType {
+	if name := claim.Codec(out); name != "" && in == nothingType {
 		return name
 	}
 	switch {
@@ -280,7 +281,7 @@ func (f *valueFormat) append(dst []byte, number uint32, v any) ([]byte, error) {
 	case f.native == nil:
 		return f.codec.Append(dst, v)
 	case number == 0:
-		return json.Append(dst, v)
+		return json.Codec.Append(dst, v)
 	}
 	return f.native.Append(dst, v)
 }
@@ -319,10 +320,10 @@ func (f *valueFormat) decode(data []byte, schema *wire.Schema, share sharing, la
 		if err != nil {
 			return false, err
 		}
-		return false, json.Decode(text, v)
+		return false, json.Codec.Decode(text, v)
 	}
 	if schema == nil { // the sender's type has no native form
-		return false, json.Decode(data, v)
+		return false, json.Codec.Decode(data, v)
 	}
 	r := last.Load()
 	if r == nil || r.schema != schema {

@@ -188,8 +188,8 @@ type bag struct {
 // price keeps its value where only its own methods see it, as many types of money do.
 type price struct{ cents int64 }
 
-func (p price) MarshalJSON() ([]byte, error)     { return json.Append(nil, p.cents) }
-func (p *price) UnmarshalJSON(text []byte) error { return json.Decode(text, &p.cents) }
+func (p price) MarshalJSON() ([]byte, error)     { return json.Codec.Append(nil, p.cents) }
+func (p *price) UnmarshalJSON(text []byte) error { return json.Codec.Decode(text, &p.cents) }
 
 func TestAValueThatOnlyItsMarshalJSONSeesReachesAnotherNode(t *testing.T) {
 	s := sabir.NewService("till")

@@ -38,7 +38,7 @@ var layers = map[string]int{
 
 // partOf assigns packages below internal to top folders. Other packages below internal count as top folders of their own.
 var partOf = map[string]string{
-	"layout": "codec", "native": "codec", "protoname": "codec", "protojson": "codec", "document": "codec", "codectest": "codec",
+	"layout": "codec", "native": "codec", "claim": "codec", "protobuf": "codec", "jsonmethods": "codec", "protoname": "codec", "protojson": "codec", "document": "codec", "codectest": "codec",
 	"session": "transport", "transports": "transport", "bus": "transport", "transporttest": "transport",
 	"redis": "transport", "replication": "transport", "nats": "transport", "natsstore": "transport", "amqp": "transport",
 	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "channel/engine", "storetest": "actor",

@@ -189,8 +189,8 @@ func (n *Node) describeAction(name string) (d introspect.Description, err error)
 		return d, Errorf(CodeFailedPrecondition, nameNoDescription, "the types of %s cannot be described: %w", name, err)
 	}
 	for _, example := range a.Examples {
-		in, errIn := json.Append(nil, example.In)
-		out, errOut := json.Append(nil, example.Out)
+		in, errIn := json.Codec.Append(nil, example.In)
+		out, errOut := json.Codec.Append(nil, example.Out)
 		if err := errors.Join(errIn, errOut); err != nil {
 			n.panicInside("an example of "+name, err) // for the log; the description is without it
 			continue

@@ -95,7 +95,7 @@ func badInput(n *Node, what string, err error) *Error {
 func badSent(n *Node, what string, value any, err error) *Error {
 	if text, ok := value.(*stdjson.RawMessage); ok {
 		var read any
-		if unread := json.Decode(*text, &read); unread != nil {
+		if unread := json.Codec.Decode(*text, &read); unread != nil {
 			err = unread
 		}
 	}

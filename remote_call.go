@@ -327,7 +327,7 @@ func (n *Node) failureOf(err error) *wire.Failure {
 	if e.Data == nil {
 		return f
 	}
-	data, err := json.Append(nil, e.Data)
+	data, err := json.Codec.Append(nil, e.Data)
 	if err == nil {
 		f.Data = data
 	} else if panicked := n.panicInside("the data of the error "+e.Name, err); panicked != nil {

@@ -11,7 +11,7 @@ import (
 // route answers $node.route: from an introspect.Route to a list of them.
 func (n *Node) route(text stdjson.RawMessage) (stdjson.RawMessage, error) {
 	var in introspect.Route
-	if err := json.Decode(text, &in); err != nil {
+	if err := json.Codec.Decode(text, &in); err != nil {
 		return nil, badInput(n, "the input of $node.route", err)
 	}
 	d := membership.Decision{Route: in.Name, Drain: in.Undrain, Ended: len(in.Shares) == 0}
@@ -28,7 +28,7 @@ func (n *Node) route(text stdjson.RawMessage) (stdjson.RawMessage, error) {
 			return nil, err
 		}
 	}
-	return json.Append(nil, n.routes())
+	return json.Codec.Append(nil, n.routes())
 }
 
 // routes lists how calls are shared out.

@@ -156,7 +156,7 @@ func errorData(data any, log faultLog) []byte {
 	}
 	var text []byte
 	var err error
-	if !inGoroutine(func() { text, err = json.Append(nil, data) }) {
+	if !inGoroutine(func() { text, err = json.Codec.Append(nil, data) }) {
 		err = errExited
 	}
 	if p, ok := errors.AsType[*codec.PanicError](err); ok {

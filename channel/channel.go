@@ -7,8 +7,8 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel/engine"
-	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/claim"
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/option"
@@ -48,7 +48,7 @@ const defaultMessage = 1<<20 - engine.MaxHead
 // the channel is used.
 func New[T any](name string, options ...Option) *Channel[T] {
 	d := definition{spec: engine.Spec{Name: name, MaxAge: defaultKeep, MaxMessage: defaultMessage}}
-	d.format = cmp.Or(codec.Claimed(reflect.TypeFor[T]()), json.Name)
+	d.format = cmp.Or(claim.Codec(reflect.TypeFor[T]()), json.Name)
 	for _, o := range options {
 		o(&d)
 	}

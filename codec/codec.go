@@ -23,6 +23,9 @@ package codec
 // refuses bytes after the value. It does not bound len(data): the caller, which knows where the bytes come from, does that
 // before the call.
 //
+// A codec for types that define how they are written, such as the generated messages of Protocol Buffers, has the method
+// Claims(reflect.Type) bool besides: calls whose input and output it takes travel in this format.
+//
 // No error comes of what Go itself cannot recover from, which ends the process: a stack overflow in a method that calls
 // itself without end, a map that changes while it is encoded, memory that has run out, a panic on a goroutine that a method
 // started.

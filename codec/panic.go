@@ -2,6 +2,7 @@ package codec
 
 import (
 	"fmt"
+	"reflect"
 	"runtime/debug"
 )
 
@@ -41,13 +42,13 @@ func Contain(name string, err *error) {
 	}
 }
 
-// Contained returns c with panics of Append and Decode turned into errors, as [Codec] wants it. Where c is a [Claimer], so is
-// the result. Other methods of c are found behind Unwrap() Codec, which the result has.
+// Contained returns c with panics of Append and Decode turned into errors, as [Codec] wants it. Where c has the method
+// Claims, so has the result. Other methods of c are found behind Unwrap() Codec, which the result has.
 func Contained(c Codec) Codec {
 	switch c := c.(type) {
 	case contained, containedClaimer:
 		return c
-	case Claimer:
+	case claimer:
 		return containedClaimer{contained{c.(Codec)}, c}
 	}
 	return contained{c}
@@ -71,5 +72,10 @@ func (c contained) Unwrap() Codec { return c.Codec }
 
 type containedClaimer struct {
 	contained
-	Claimer
+	claimer
+}
+
+// claimer is a codec that claims types: see [Codec].
+type claimer interface {
+	Claims(t reflect.Type) bool
 }

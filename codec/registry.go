@@ -1,10 +1,6 @@
 package codec
 
-import (
-	"reflect"
-
-	"github.com/sabir-go/sabir/internal/registry"
-)
+import "github.com/sabir-go/sabir/internal/registry"
 
 var codecs = registry.New[Codec]("codec")
 
@@ -27,21 +23,3 @@ func Lookup(name string) (Codec, bool) { return codecs.Lookup(name) }
 
 // Names returns the names of all registered codecs in alphabetical order. The slice is the caller's.
 func Names() []string { return codecs.Names() }
-
-// Claimer is implemented by codecs for types that define how they are written, such as the generated
-// messages of Protocol Buffers.
-type Claimer interface {
-	// Claims reports whether values of the type are always to be written by this codec.
-	Claims(t reflect.Type) bool
-}
-
-// Claimed returns the name of the registered codec that claims the type; "" where none does.
-func Claimed(t reflect.Type) string {
-	for _, name := range codecs.Names() {
-		c, _ := codecs.Lookup(name)
-		if claimer, ok := c.(Claimer); ok && claimer.Claims(t) {
-			return name
-		}
-	}
-	return ""
-}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/jsonmethods"
 	"github.com/sabir-go/sabir/internal/layout"
 )
 
@@ -21,7 +21,7 @@ func compileField(t reflect.Type, path string) (writeValue, error) {
 		}
 		return of.write, nil
 	}
-	if t.Kind() != reflect.Interface && t.Kind() != reflect.Pointer && json.ReadsItself(t) {
+	if t.Kind() != reflect.Interface && t.Kind() != reflect.Pointer && jsonmethods.Read(t) {
 		return nil, fmt.Errorf("%v reads its JSON by a method of its own, so that nobody can tell what %q fills; end the path before it", t, path)
 	}
 	switch t.Kind() {
@@ -30,7 +30,7 @@ func compileField(t reflect.Type, path string) (writeValue, error) {
 	case reflect.Struct:
 		return compileMember(t, path)
 	case reflect.Map:
-		if t.Key().Kind() == reflect.String && !json.ReadsItself(t.Key()) {
+		if t.Key().Kind() == reflect.String && !jsonmethods.Read(t.Key()) {
 			return compileEntry(t, path)
 		}
 	case reflect.Interface:
@@ -178,7 +178,7 @@ func (d *dynamicPath) write(w *keyWriter, v reflect.Value) {
 	known, ok := d.of.Load(t)
 	if !ok {
 		inner, err := compileField(t, d.path)
-		if err != nil || json.WritesItself(t) {
+		if err != nil || jsonmethods.Write(t) {
 			inner = nil
 		}
 		known, _ = d.of.LoadOrStore(t, inner)
@@ -205,7 +205,7 @@ func nothingInside(t reflect.Type) bool {
 	case reflect.Bool, reflect.String, reflect.Float32, reflect.Float64,
 		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return !json.WritesItself(t) && !json.ReadsItself(t)
+		return !jsonmethods.Write(t) && !jsonmethods.Read(t)
 	}
 	return false
 }

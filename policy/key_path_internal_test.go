@@ -116,7 +116,7 @@ func TestAKeyIsDrawnFromTheFieldThatJSONFills(t *testing.T) {
 func keyOfJSON[T any](tb testing.TB, text string, paths ...string) string {
 	tb.Helper()
 	var v T
-	if err := sabirjson.Decode([]byte(text), &v); err != nil {
+	if err := sabirjson.Codec.Decode([]byte(text), &v); err != nil {
 		tb.Fatal(err)
 	}
 	k := key(tb, v, paths...)

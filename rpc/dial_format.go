@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 
-	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/internal/protobuf"
 )
 
 // rawJSON is a document of JSON, as sabir.CallJSON and gateways hand it over.

@@ -131,7 +131,7 @@ func violations(e *sabir.Error) *errdetails.BadRequest {
 
 // structOf is the data of an error as a Struct, or as a Value where it is no object; nil where it has no JSON.
 func structOf(data any) proto.Message {
-	text, err := json.Append(nil, data)
+	text, err := json.Codec.Append(nil, data)
 	if err != nil {
 		return nil
 	}

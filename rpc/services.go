@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/internal/protobuf"
 	"github.com/sabir-go/sabir/internal/protoname"
 	"github.com/sabir-go/sabir/introspect"
 )

@@ -119,7 +119,7 @@ func (f *defaultField) fresh() reflect.Value {
 		return f.value
 	}
 	own := reflect.New(f.value.Type())
-	if err := json.Decode(f.text, own.Interface()); err != nil {
+	if err := json.Codec.Decode(f.text, own.Interface()); err != nil {
 		panic(err) // it was read before
 	}
 	return own.Elem()
@@ -209,7 +209,7 @@ func defaultOf(t reflect.Type, text string) (value reflect.Value, from []byte, e
 	for inner.Kind() == reflect.Pointer {
 		inner = inner.Elem()
 	}
-	quoted, err := json.Append(nil, text)
+	quoted, err := json.Codec.Append(nil, text)
 	if err != nil {
 		return value, nil, fmt.Errorf("the default is no text: %w", err)
 	}
@@ -224,7 +224,7 @@ func defaultOf(t reflect.Type, text string) (value reflect.Value, from []byte, e
 	}
 	for _, try := range tries {
 		read := reflect.New(t)
-		if err = json.Decode(try, read.Interface()); err == nil {
+		if err = json.Codec.Decode(try, read.Interface()); err == nil {
 			return read.Elem(), try, nil
 		}
 	}

@@ -54,7 +54,7 @@ func (rc *requestContext) batch() {
 	var calls []batchCall
 	err := checkJSON(rc.Exchange)
 	if err == nil {
-		if bad := json.Decode(rc.Body, &calls); bad != nil {
+		if bad := json.Codec.Decode(rc.Body, &calls); bad != nil {
 			err = sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, `the batch cannot be read: %w; want [{"action":"users.get","input":{…}},…]`, bad)
 		} else if len(calls) > maxBatch {
 			err = sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrInputTooLarge.Name, fmt.Sprintf("the batch has %d calls; %d is the limit", len(calls), maxBatch))
@@ -88,7 +88,7 @@ func (rc *requestContext) batch() {
 	}
 	running.Wait()
 	rc.mergeCookies(answers)
-	body, err := json.Append(rc.Out[:0], answers)
+	body, err := json.Codec.Append(rc.Out[:0], answers)
 	if err != nil {
 		rc.fail(sabir.NewError(sabir.CodeInternal, sabir.ErrBadOutput.Name, internalMessage(rc.ID)))
 		return

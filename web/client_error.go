@@ -15,7 +15,7 @@ func errorFromResponse(where string, status int, contentType string, body []byte
 		return notSabir(where, status, contentType)
 	}
 	var p problem
-	if err := json.Decode(body, &p); err != nil {
+	if err := json.Codec.Decode(body, &p); err != nil {
 		return notSabir(where, status, contentType)
 	}
 	e := &sabir.Error{Name: p.Name, Data: p.Data, Retryable: p.Retryable, Node: p.Node}

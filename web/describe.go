@@ -135,7 +135,7 @@ func (s *server) locate(a *sabir.Action, d *api.Action) bool {
 
 // fetchDescription asks another node to describe its action.
 func (s *server) fetchDescription(a *sabir.Action) (described introspect.Description, ok bool) {
-	input, err := json.Append(nil, introspect.DescriptionRequest{Action: a.Name})
+	input, err := json.Codec.Append(nil, introspect.DescriptionRequest{Action: a.Name})
 	if err != nil {
 		return described, false
 	}
@@ -148,7 +148,7 @@ func (s *server) fetchDescription(a *sabir.Action) (described introspect.Descrip
 		cancel()
 		var d introspect.Description
 		if err == nil {
-			err = json.Decode(text, &d)
+			err = json.Codec.Decode(text, &d)
 		}
 		if err != nil {
 			s.node.Log().Debug("a node does not describe its action", "node", offer.Node, "action", a.Name, "error", err)

@@ -93,7 +93,7 @@ func (rc *requestContext) index() {
 
 // describe answers with the description that clients and documents are generated from.
 func (rc *requestContext) describe() {
-	body, err := json.Append(nil, rc.api())
+	body, err := json.Codec.Append(nil, rc.api())
 	if err != nil {
 		rc.node.Log().Error("the description of the actions cannot be written as JSON", rc.logged().attrs("reason", err)...)
 		rc.fail(sabir.NewError(sabir.CodeInternal, sabir.ErrBadOutput.Name, internalMessage(rc.ID)))

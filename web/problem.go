@@ -128,7 +128,7 @@ func (s *server) appendProblem(dst []byte, p problem, of logged) []byte {
 			s.node.Log().Error("the data of an error cannot be written as JSON", of.attrs("error", p.Name, "reason", err, "panic", detail, "stack", string(stack))...)
 		}
 	}
-	out, err := json.Append(dst, p)
+	out, err := json.Codec.Append(dst, p)
 	if err != nil {
 		panic(err) // it has nothing that could fail
 	}
@@ -137,7 +137,7 @@ func (s *server) appendProblem(dst []byte, p problem, of logged) []byte {
 
 // writeData encodes the data of an error as JSON.
 func writeData(data any) (any, error) {
-	text, err := json.Append(nil, data)
+	text, err := json.Codec.Append(nil, data)
 	if err != nil {
 		return nil, err
 	}

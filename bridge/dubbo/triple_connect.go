@@ -203,7 +203,7 @@ func (c *tripleCall) endConnect(err error) {
 		failed = &connectError{status, strings.ToValidUTF8(message, "")}
 	}
 	if !c.form.stream {
-		text, _ := json.Append(nil, failed) // of texts, which have a form in any case
+		text, _ := json.Codec.Append(nil, failed) // of texts, which have a form in any case
 		c.w.Header().Set("Content-Type", jsonType)
 		c.w.WriteHeader(e.HTTPStatus())
 		c.w.Write(text) // an error means that the caller is gone
@@ -215,7 +215,7 @@ func (c *tripleCall) endConnect(err error) {
 	for name, values := range trailers {
 		metadata[strings.ToLower(name)] = values
 	}
-	text, _ := json.Append(nil, struct {
+	text, _ := json.Codec.Append(nil, struct {
 		Error    *connectError       `json:"error,omitempty"`
 		Metadata map[string][]string `json:"metadata,omitempty"`
 	}{failed, metadata})

@@ -148,7 +148,7 @@ func (c *tripleCall) refuseJSON(err error) {
 			status = http.StatusBadRequest
 		}
 	}
-	text, _ := json.Append(nil, struct { // of texts, which have a form in any case
+	text, _ := json.Codec.Append(nil, struct { // of texts, which have a form in any case
 		Message string `json:"message"`
 		Status  string `json:"status"`
 	}{strings.ToValidUTF8(message, ""), strconv.Itoa(status)})
@@ -175,7 +175,7 @@ func (jsonArguments) Append(dst []byte, v any) ([]byte, error) {
 	if isEmpty(v) {
 		return append(dst, "null"...), nil
 	}
-	return json.Append(dst, v)
+	return json.Codec.Append(dst, v)
 }
 
 // Decode implements codec.Codec.
@@ -192,20 +192,20 @@ func (j jsonArguments) Decode(data []byte, v any) error {
 	case data[0] == '{' && p.fields != nil:
 		return decodeNamed(nil, data, v)
 	case data[0] != '[', p.fields == nil && takesList(target.Type(), data): // which is the one argument
-		return json.Decode(data, v)
+		return json.Codec.Decode(data, v)
 	}
 	var list []stdjson.RawMessage
-	if err := json.Decode(data, &list); err != nil {
+	if err := json.Codec.Decode(data, &list); err != nil {
 		return err
 	}
 	if len(list) == 1 && (p.fields == nil || !p.tagged && list[0][0] == '{') {
-		return json.Decode(list[0], v)
+		return json.Codec.Decode(list[0], v)
 	}
 	if err := p.checkCount(len(list), j.declared); err != nil {
 		return err
 	}
 	for i, one := range list {
-		if err := json.Decode(one, target.Field(p.fields[i]).Addr().Interface()); err != nil {
+		if err := json.Codec.Decode(one, target.Field(p.fields[i]).Addr().Interface()); err != nil {
 			return fmt.Errorf("argument %d: %w", i+1, err)
 		}
 	}

@@ -57,7 +57,7 @@ func (q queryArguments) Decode(data []byte, v any) error {
 		return errors.New("several parameters for an action that takes one argument")
 	}
 	for _, list := range values {
-		return json.Decode(jsonOf(list, target), v)
+		return json.Codec.Decode(jsonOf(list, target), v)
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (q queryArguments) Decode(data []byte, v any) error {
 func decodeNamed(query url.Values, body []byte, v any) error {
 	members := make(map[string]stdjson.RawMessage)
 	if len(bytes.TrimSpace(body)) > 0 {
-		if err := json.Decode(body, &members); err != nil {
+		if err := json.Codec.Decode(body, &members); err != nil {
 			return err
 		}
 	}
@@ -99,7 +99,7 @@ func decodeNamed(query url.Values, body []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	return json.Decode(text, v)
+	return json.Codec.Decode(text, v)
 }
 
 // fieldOf is the name of the field that a name stands for; the name itself where there is none, or more than one.

@@ -78,7 +78,7 @@ func (jsonRPC) open(body []byte) ([]byte, error) {
 	var request struct {
 		Params []stdjson.RawMessage `json:"params"`
 	}
-	if err := json.Decode(body, &request); err != nil || len(request.Params) == 0 {
+	if err := json.Codec.Decode(body, &request); err != nil || len(request.Params) == 0 {
 		return nil, err
 	}
 	return request.Params[0], nil
@@ -88,12 +88,12 @@ func (jsonRPC) seal(h http.Header, value []byte, failed string) []byte {
 	if len(value) == 0 {
 		value = []byte("null")
 	}
-	out, _ := json.Append([]byte(`{"id":`), strings.ToValidUTF8(header(h, headerID), "")) // texts
+	out, _ := json.Codec.Append([]byte(`{"id":`), strings.ToValidUTF8(header(h, headerID), "")) // texts
 	out = append(append(append(out, `,"result":`...), value...), `,"error":`...)
 	if failed == "" {
 		return append(out, "null}"...)
 	}
-	out, _ = json.Append(out, strings.ToValidUTF8(failed, ""))
+	out, _ = json.Codec.Append(out, strings.ToValidUTF8(failed, ""))
 	return append(out, '}')
 }
 

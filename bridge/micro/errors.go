@@ -51,7 +51,7 @@ func codeOf(status int32) sabir.Code {
 // errorFrom reads the header of an error. Its text is the JSON of go-micro's error, or any text where the handler returned a plain error.
 func errorFrom(text, node string) *sabir.Error {
 	origin := &Error{}
-	if json.Decode([]byte(text), origin) != nil || origin.Code == 0 && origin.ID == "" {
+	if json.Codec.Decode([]byte(text), origin) != nil || origin.Code == 0 && origin.ID == "" {
 		origin = &Error{Detail: text}
 	}
 	e := sabir.Errorf(codeOf(origin.Code), origin.ID, "%w", origin)
@@ -95,7 +95,7 @@ func (e *Error) header() string {
 	if clipped.Code == 0 && clipped.ID == "" {
 		return oneLine(clipped.Detail) // a plain error, as go-micro sends it
 	}
-	text, err := json.Append(nil, &clipped)
+	text, err := json.Codec.Append(nil, &clipped)
 	if err != nil {
 		return http.StatusText(http.StatusInternalServerError)
 	}

@@ -46,7 +46,7 @@ func (b *bridge) messageFor(ctx context.Context, r *sabir.Request) ([]byte, erro
 		m.Header[name] = values[0]
 	}
 	m.Header["Micro-ID"] = id // as go-micro writes it
-	packet, err := json.Append(nil, &m)
+	packet, err := json.Codec.Append(nil, &m)
 	if err == nil && len(packet) > maxMessage {
 		err = tooLarge(int64(len(packet)))
 	}
@@ -59,7 +59,7 @@ func readMessage(packet []byte) (h http.Header, body []byte, err error) {
 		return nil, nil, tooLarge(int64(len(packet)))
 	}
 	var m message
-	if err := json.Decode(packet, &m); err != nil {
+	if err := json.Codec.Decode(packet, &m); err != nil {
 		return nil, nil, err
 	}
 	if m.Header == nil && m.Body == nil {

@@ -122,7 +122,7 @@ func encodeText(r *record) ([]string, error) {
 }
 
 func deflated(t *text) (string, error) {
-	plain, err := json.Append(nil, t)
+	plain, err := json.Codec.Append(nil, t)
 	if err != nil {
 		return "", err
 	}
@@ -135,7 +135,7 @@ func decodeText(pieces []string) (*text, error) {
 		return nil, err
 	}
 	t := new(text)
-	if err := json.Decode(plain, t); err != nil {
+	if err := json.Codec.Decode(plain, t); err != nil {
 		return nil, err
 	}
 	return t, nil

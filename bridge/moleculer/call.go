@@ -252,7 +252,7 @@ func (p *peer) Emit(ctx context.Context, group string, r *sabir.Request) error {
 	}
 	w := writing{as: b.wire, out: appendText(append(b.appendHead((*held)[:0], p.version), `,"id":`...), id)}
 	w.out = appendText(append(w.out, `,"event":`...), name)
-	w.out, _ = json.Append(append(w.out, `,"groups":`...), groups)
+	w.out, _ = json.Codec.Append(append(w.out, `,"groups":`...), groups)
 	w.out = strconv.AppendBool(append(w.out, `,"broadcast":`...), group == "")
 	w.out = p.appendOrigin(ctx, append(w.out, `,"needAck":null`...), id, sabir.MetadataFromContext(ctx), "")
 	if err := w.payload("data", func(dst []byte) ([]byte, error) { return r.AppendInput(b.wire.values, dst) }); err != nil {

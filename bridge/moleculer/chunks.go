@@ -209,7 +209,7 @@ func streamErrorOf(r *request) error {
 	var members struct {
 		Error *wireError `json:"$streamError"`
 	}
-	if !bytes.Contains(text, []byte(streamError)) || json.Decode(text, &members) != nil || members.Error == nil {
+	if !bytes.Contains(text, []byte(streamError)) || json.Codec.Decode(text, &members) != nil || members.Error == nil {
 		return nil
 	}
 	return errorFrom(members.Error, r.Sender)

@@ -40,7 +40,7 @@ func Describe(ctx context.Context, c Config) (json.RawMessage, error) {
 	if len(services) == 0 {
 		return nil, errors.New("no Moleculer node with a service answers there: is it the right broker, namespace and serializer?")
 	}
-	return ownjson.Append(nil, services)
+	return ownjson.Codec.Append(nil, services)
 }
 
 // listen waits until no node says anything new, and returns what they said.

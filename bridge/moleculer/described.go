@@ -57,14 +57,14 @@ func (p *peer) describe(r *sabir.Request) error {
 		return err
 	}
 	var of introspect.DescriptionRequest
-	if err := json.Decode(text, &of); err != nil {
+	if err := json.Codec.Decode(text, &of); err != nil {
 		return sabir.Errorf(sabir.ErrBadInput.Code, sabir.ErrBadInput.Name, "the input of %s: %w", describing, err)
 	}
 	d, known := p.description(of)
 	if !known {
 		return sabir.Errorf(sabir.ErrActionNotFound.Code, sabir.ErrActionNotFound.Name, "the Moleculer node %s does not offer %.200q", p.id, cmp.Or(of.Action, of.Service))
 	}
-	if text, err = json.Append(nil, d); err != nil {
+	if text, err = json.Codec.Append(nil, d); err != nil {
 		return sabir.AsError(err)
 	}
 	return r.DecodeOutput(json.Codec, text)

@@ -50,7 +50,7 @@ func (w *wireError) UnmarshalJSON(data []byte) error {
 		Retryable truth `json:"retryable"`
 		Data      any   `json:"data"`
 	}
-	if json.Decode(data, &of) != nil { // it is no object
+	if json.Codec.Decode(data, &of) != nil { // it is no object
 		of.Name, of.Message = "Error", loose(data)
 	}
 	*w = wireError{Name: string(of.Name), Message: string(of.Message), NodeID: string(of.NodeID), Code: of.Code, Type: string(of.Type), Retryable: bool(of.Retryable), Data: of.Data}
@@ -142,9 +142,9 @@ type violation struct {
 }
 
 func fieldErrors(data any) (fields validate.Errors) {
-	text, err := json.Append(nil, data)
+	text, err := json.Codec.Append(nil, data)
 	var list []violation
-	if err != nil || json.Decode(text, &list) != nil {
+	if err != nil || json.Codec.Decode(text, &list) != nil {
 		return nil
 	}
 	for _, v := range list {
@@ -247,7 +247,7 @@ func fieldAt(pointer string) string {
 
 // append appends the error, without data that has no JSON.
 func (w *wireError) append(dst []byte) []byte {
-	if out, err := json.Append(dst, w); err == nil {
+	if out, err := json.Codec.Append(dst, w); err == nil {
 		return out
 	}
 	c := *w
@@ -255,7 +255,7 @@ func (w *wireError) append(dst []byte) []byte {
 	for _, text := range []*string{&c.Name, &c.Message, &c.NodeID, &c.Type} {
 		*text = strings.ToValidUTF8(*text, "\ufffd")
 	}
-	dst, _ = json.Append(dst, &c)
+	dst, _ = json.Codec.Append(dst, &c)
 	return dst
 }
 

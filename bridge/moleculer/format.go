@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/jsonmethods"
 )
 
 // format is JSON as Moleculer has it: bytes are a Buffer, {"type":"Buffer","data":[1,2,3]}.
@@ -23,7 +24,7 @@ type buffersJSON struct{}
 func (buffersJSON) Name() string { return json.Name }
 
 func (buffersJSON) Append(dst []byte, v any) ([]byte, error) {
-	out, err := json.Append(dst, v)
+	out, err := json.Codec.Append(dst, v)
 	if err != nil || !holdsBytes(reflect.ValueOf(v)) {
 		return out, err
 	}
@@ -105,7 +106,7 @@ var (
 )
 
 func typeHoldsBytes(t reflect.Type, seen map[reflect.Type]bool) bool {
-	if seen[t] || t.Kind() != reflect.Pointer && json.WritesItself(t) {
+	if seen[t] || t.Kind() != reflect.Pointer && jsonmethods.Write(t) {
 		return false
 	}
 	seen[t] = true

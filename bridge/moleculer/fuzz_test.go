@@ -50,11 +50,11 @@ func FuzzPackets(f *testing.F) {
 			}
 		}
 		scanned, decoded := request{}, request{}
-		if scanned.scan(data) && codecjson.Decode(data, &decoded) == nil && !reflect.DeepEqual(scanned, decoded) {
+		if scanned.scan(data) && codecjson.Codec.Decode(data, &decoded) == nil && !reflect.DeepEqual(scanned, decoded) {
 			t.Errorf("read quickly it is %+v, and by the codec %+v", scanned, decoded)
 		}
 		answer, slowly := response{}, response{}
-		if answer.scan(data) && codecjson.Decode(data, &slowly) == nil && !reflect.DeepEqual(answer, slowly) {
+		if answer.scan(data) && codecjson.Codec.Decode(data, &slowly) == nil && !reflect.DeepEqual(answer, slowly) {
 			t.Errorf("read quickly it is %+v, and by the codec %+v", answer, slowly)
 		}
 		b := &bridge{ctx: context.Background(), config: config{wire: wire}}

@@ -141,7 +141,7 @@ func (m *tcp) question() []byte {
 			online[id] = [3]int{n.info.Seq, 0, 0}
 		}
 	}
-	out, _ := json.Append([]byte(`,"online":`), online)
+	out, _ := json.Codec.Append([]byte(`,"online":`), online)
 	return out
 }
 
@@ -159,7 +159,7 @@ func (m *tcp) rowOf(info []byte) raw {
 }
 
 func (m *tcp) answer(rows map[string]raw) []byte {
-	out, _ := json.Append([]byte(`,"online":`), rows)
+	out, _ := json.Codec.Append([]byte(`,"online":`), rows)
 	return out
 }
 
@@ -226,13 +226,13 @@ func (m *tcp) takeQuestion(g *gossipPacket) {
 func seqOf(row raw) int {
 	var list []float64
 	if len(row) > 0 && row[0] == '[' {
-		if json.Decode(row, &list) == nil && len(list) > 0 {
+		if json.Codec.Decode(row, &list) == nil && len(list) > 0 {
 			return int(min(max(list[0], 0), 1<<53))
 		}
 		return 0
 	}
 	var one float64
-	if len(row) == 0 || json.Decode(row, &one) != nil {
+	if len(row) == 0 || json.Codec.Decode(row, &one) != nil {
 		return 0
 	}
 	return int(min(max(one, 0), 1<<53))
@@ -244,11 +244,11 @@ func (m *tcp) takeRow(id string, row raw) {
 		return
 	}
 	var parts []raw
-	if json.Decode(row, &parts) != nil || len(parts) == 0 || len(parts[0]) == 0 || parts[0][0] != '{' {
+	if json.Codec.Decode(row, &parts) != nil || len(parts) == 0 || len(parts[0]) == 0 || parts[0][0] != '{' {
 		return
 	}
 	info := new(infoPacket)
-	if err := json.Decode(parts[0], info); err != nil {
+	if err := json.Codec.Decode(parts[0], info); err != nil {
 		m.bridge.note("a packet was refused", "gossip", err)
 		return
 	}

@@ -107,7 +107,7 @@ func (b *bridge) follow() {
 // update finds out what is exposed, and sends it to the other nodes if it has changed.
 func (b *bridge) update() {
 	now, services := b.exposes()
-	text, err := json.Append(nil, services)
+	text, err := json.Codec.Append(nil, services)
 	if err != nil {
 		return // there is nothing in it that JSON cannot hold
 	}
@@ -211,7 +211,7 @@ func (b *bridge) hosts() []string {
 // infoMembers are the members of INFO, each behind a comma, and its seq.
 func (b *bridge) infoMembers() (members string, seq int) {
 	host, _ := os.Hostname()
-	hosts, _ := json.Append(nil, b.hosts())
+	hosts, _ := json.Codec.Append(nil, b.hosts())
 	port := []byte("null")
 	if b.mesh != nil {
 		host = b.mesh.hosts[0]

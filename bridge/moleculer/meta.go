@@ -54,7 +54,7 @@ func metadataOf(meta raw) (map[string]string, error) {
 
 // textOf is a value of meta in metadata, and whether it is a text there too.
 func textOf(value raw) (text string, isText bool) {
-	if len(value) > 0 && value[0] == '"' && json.Decode(value, &text) == nil {
+	if len(value) > 0 && value[0] == '"' && json.Codec.Decode(value, &text) == nil {
 		return text, true
 	}
 	return string(value), false
@@ -104,7 +104,7 @@ func appendMeta(dst []byte, pairs map[string]string) []byte {
 
 func isDocument(text string) bool {
 	var any raw
-	return json.Decode([]byte(text), &any) == nil
+	return json.Codec.Decode([]byte(text), &any) == nil
 }
 
 // collectedMeta is meta that comes with answers.
@@ -120,7 +120,7 @@ func (m *collectedMeta) all() map[string]any {
 	all := make(map[string]any, len(m.members))
 	for key, text := range m.members {
 		var value any
-		if json.Decode(text, &value) == nil {
+		if json.Codec.Decode(text, &value) == nil {
 			all[key] = value
 		}
 	}
@@ -180,7 +180,7 @@ func CollectMeta(ctx context.Context) (collecting context.Context, meta func() m
 // has a JSON. In a handler that no other handler called, sabir.SetHeader and SetTrailer set texts. Where no Moleculer node waits for the
 // answer it does nothing.
 func SetMeta(ctx context.Context, key string, value any) error {
-	text, err := json.Append(nil, value)
+	text, err := json.Codec.Append(nil, value)
 	if err != nil {
 		return sabir.Errorf(sabir.CodeInternal, sabir.ErrBadOutput.Name, "the member %s of meta cannot be written: %w", key, err)
 	}
@@ -218,7 +218,7 @@ type headersKey struct{}
 func Headers(ctx context.Context) map[string]any {
 	text, _ := ctx.Value(headersKey{}).(raw)
 	var headers map[string]any
-	if len(text) == 0 || json.Decode(text, &headers) != nil || len(headers) == 0 {
+	if len(text) == 0 || json.Codec.Decode(text, &headers) != nil || len(headers) == 0 {
 		return nil
 	}
 	return headers
@@ -249,7 +249,7 @@ func WithHeaders(ctx context.Context, headers map[string]any) context.Context {
 // appendHeaders appends the headers for a call with the context.
 func appendHeaders(dst []byte, ctx context.Context) []byte {
 	if headers, ok := valueAt(ctx, sendHeadersKey{}); ok {
-		if out, err := json.Append(dst, headers); err == nil {
+		if out, err := json.Codec.Append(dst, headers); err == nil {
 			return out
 		}
 	}

@@ -49,7 +49,7 @@ type loose string
 func (l *loose) UnmarshalJSON(data []byte) error {
 	var t *string
 	switch {
-	case json.Decode(data, &t) != nil:
+	case json.Codec.Decode(data, &t) != nil:
 		*l = loose(data)
 	case t != nil:
 		*l = loose(*t)
@@ -139,11 +139,11 @@ const maxTimeout = 24 * 60 * 60 * 1000
 
 // decode reads JSON as JavaScript writes it: a text that was cut within a character, such as an emoji, ends with half of it, which becomes U+FFFD.
 func decode(data []byte, v any) error {
-	err := json.Decode(data, v)
+	err := json.Codec.Decode(data, v)
 	if err == nil || !bytes.Contains(data, []byte(`\ud`)) && !bytes.Contains(data, []byte(`\uD`)) {
 		return err
 	}
-	if whole := jsontext.Value(bytes.Clone(data)); whole.Format(jsontext.AllowInvalidUTF8(true)) == nil && json.Decode(whole, v) == nil {
+	if whole := jsontext.Value(bytes.Clone(data)); whole.Format(jsontext.AllowInvalidUTF8(true)) == nil && json.Codec.Decode(whole, v) == nil {
 		return nil
 	}
 	return err
@@ -206,7 +206,7 @@ func appendText(dst []byte, text string) []byte {
 	if isPlain(text) {
 		return append(append(append(dst, '"'), text...), '"')
 	}
-	dst, _ = json.Append(dst, strings.ToValidUTF8(text, "\ufffd")) // which writes any text that is UTF-8
+	dst, _ = json.Codec.Append(dst, strings.ToValidUTF8(text, "\ufffd")) // which writes any text that is UTF-8
 	return dst
 }
 

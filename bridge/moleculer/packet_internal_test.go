@@ -18,7 +18,7 @@ import (
 func TestTextsOfPacketsAreThoseOfJSONAndPlainOnesTakeNoMemory(t *testing.T) {
 	for c := range 0x300 {
 		text := "node-" + string(rune(c)) + "1"
-		want, err := json.Append(nil, text)
+		want, err := json.Codec.Append(nil, text)
 		if got := appendText(nil, text); err != nil || string(got) != string(want) {
 			t.Errorf("%q is %s, and by the codec %s (%v)", text, got, want, err)
 		}
@@ -185,7 +185,7 @@ func TestTheFrameworkOfANodeThatHidesItsVersionHasNoSpaceBehindIt(t *testing.T) 
 
 func TestTheCodeOfAnErrorOfNodeGoesOnToMoleculer(t *testing.T) {
 	var came wireError
-	if err := json.Decode([]byte(`{"name":"Error","message":"connect ECONNREFUSED","code":"ECONNREFUSED"}`), &came); err != nil {
+	if err := json.Codec.Decode([]byte(`{"name":"Error","message":"connect ECONNREFUSED","code":"ECONNREFUSED"}`), &came); err != nil {
 		t.Fatal(err)
 	}
 	passedOn := fmt.Errorf("the handler: %w", errorFrom(&came, "js"))

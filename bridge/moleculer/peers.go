@@ -167,7 +167,7 @@ func (b *bridge) pingPacket(version, id string, now time.Time) []byte {
 }
 
 func appendTime(dst []byte, t time.Time) []byte {
-	dst, _ = json.Append(dst, t.UnixMilli())
+	dst, _ = json.Codec.Append(dst, t.UnixMilli())
 	return dst
 }
 
@@ -248,7 +248,7 @@ func (b *bridge) unread(topic string, data []byte, why error) {
 		}
 	case "RES":
 		var id string
-		if json.Decode(r.ID, &id) != nil {
+		if json.Codec.Decode(r.ID, &id) != nil {
 			return
 		}
 		if c := b.calls.take(id, r.Sender); c != nil {

@@ -62,7 +62,7 @@ func restOf(routes []route.Route) raw {
 	if list == nil {
 		return nil
 	}
-	out, _ := json.Append(nil, list) // texts
+	out, _ := json.Codec.Append(nil, list) // texts
 	return out
 }
 

@@ -87,7 +87,7 @@ func saidBy(value any, kind route.Kind) (said any, ok bool) {
 		}
 	case route.Number:
 		var n float64
-		if json.Decode([]byte(text), &n) == nil {
+		if json.Codec.Decode([]byte(text), &n) == nil {
 			return n, true
 		}
 	case route.Boolean:

@@ -22,14 +22,14 @@ const (
 
 func TestPacketsAsMoleculerWritesThemAreReadQuickly(t *testing.T) {
 	var r, want request
-	if err := json.Decode([]byte(plainRequest), &want); err != nil {
+	if err := json.Codec.Decode([]byte(plainRequest), &want); err != nil {
 		t.Fatal(err)
 	}
 	if !r.scan([]byte(plainRequest)) || !reflect.DeepEqual(r, want) {
 		t.Errorf("a request was read as %+v, want %+v", r, want)
 	}
 	var a, wanted response
-	if err := json.Decode([]byte(plainAnswer), &wanted); err != nil {
+	if err := json.Codec.Decode([]byte(plainAnswer), &wanted); err != nil {
 		t.Fatal(err)
 	}
 	if !a.scan([]byte(plainAnswer)) || !reflect.DeepEqual(a, wanted) {
@@ -85,7 +85,7 @@ func TestPacketsThatAreReadQuicklyAreWhatTheCodecReads(t *testing.T) {
 			var r, slowly request
 			if r.scan(data) {
 				quick++
-				if err := json.Decode(data, &slowly); err == nil && !reflect.DeepEqual(r, slowly) {
+				if err := json.Codec.Decode(data, &slowly); err == nil && !reflect.DeepEqual(r, slowly) {
 					t.Fatalf("%s\nis read as %+v, and by the codec as %+v", data, r, slowly)
 				} else if err != nil && (valid(r.Params) && valid(r.Meta)) {
 					t.Fatalf("%s\nis read as %+v, and refused by the codec: %v", data, r, err)
@@ -94,7 +94,7 @@ func TestPacketsThatAreReadQuicklyAreWhatTheCodecReads(t *testing.T) {
 			var a, answer response
 			if a.scan(data) {
 				quick++
-				if err := json.Decode(data, &answer); err == nil && !reflect.DeepEqual(a, answer) {
+				if err := json.Codec.Decode(data, &answer); err == nil && !reflect.DeepEqual(a, answer) {
 					t.Fatalf("%s\nis read as %+v, and by the codec as %+v", data, a, answer)
 				} else if err != nil && valid(a.Data) && valid(a.Meta) {
 					t.Fatalf("%s\nis read as %+v, and refused by the codec: %v", data, a, err)
@@ -110,7 +110,7 @@ func TestPacketsThatAreReadQuicklyAreWhatTheCodecReads(t *testing.T) {
 // valid reports whether whoever reads the part takes it.
 func valid(part raw) bool {
 	var any raw
-	return len(part) == 0 || json.Decode(part, &any) == nil
+	return len(part) == 0 || json.Codec.Decode(part, &any) == nil
 }
 
 // Such a packet was dropped, and its caller waited for its time limit.

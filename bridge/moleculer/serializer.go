@@ -44,7 +44,7 @@ func (d documents) Append(dst []byte, v any) ([]byte, error) {
 		return d.append(dst, v)
 	}
 	var value any
-	if err := json.Decode(present(text), &value); err != nil {
+	if err := json.Codec.Decode(present(text), &value); err != nil {
 		return dst, err
 	}
 	return d.append(dst, value)
@@ -159,7 +159,7 @@ func (s *serializer) signedInBinary(data []byte) request {
 	if s.values.Decode(data, &packet) != nil {
 		return request{}
 	}
-	id, err := json.Append(nil, packet.ID)
+	id, err := json.Codec.Append(nil, packet.ID)
 	if err != nil {
 		return request{}
 	}
@@ -183,9 +183,9 @@ func (s *serializer) toJSON(data []byte, packet carrier) ([]byte, error) {
 			delete(members, name)
 		}
 	}
-	text, err := json.Append(nil, members)
+	text, err := json.Codec.Append(nil, members)
 	if err != nil {
-		text, err = json.Append(nil, finite(members))
+		text, err = json.Codec.Append(nil, finite(members))
 	}
 	return text, err
 }
@@ -254,7 +254,7 @@ func (s *serializer) fromJSON(text []byte, name string, payload []byte) (packet 
 // translate is fromJSON for a binary serializer.
 func (s *serializer) translate(text []byte, name string, payload []byte) ([]byte, error) {
 	var members map[string]any
-	if err := json.Decode(text, &members); err != nil {
+	if err := json.Codec.Decode(text, &members); err != nil {
 		return nil, err
 	}
 	n := len(members)

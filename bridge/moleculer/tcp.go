@@ -244,7 +244,7 @@ func (m *tcp) take(kind byte, body []byte, from net.IP) {
 	case frameKinds["PONG"]:
 		var h heartbeat
 		var id string
-		if m.bridge.wire.decode(body, &h) == nil && json.Decode(h.ID, &id) == nil {
+		if m.bridge.wire.decode(body, &h) == nil && json.Codec.Decode(h.ID, &id) == nil {
 			m.answered(h.Sender, id)
 		}
 	}

@@ -98,10 +98,10 @@ func (c *cli) compareCodecs(ctx context.Context, text []byte, each time.Duration
 		return usagef("the document is not JSON: %v", err)
 	}
 	value := reflect.New(t).Interface()
-	if err := json.Decode(text, value); err != nil {
+	if err := json.Codec.Decode(text, value); err != nil {
 		return usagef("the document cannot be read: %v", err)
 	}
-	compact, err := json.Append(nil, value)
+	compact, err := json.Codec.Append(nil, value)
 	if err != nil {
 		return failf("the document cannot be written: %v", err)
 	}
@@ -202,7 +202,7 @@ func (m *codecMeasure) check() (data []byte, problem string) {
 	if err := m.codec.Decode(data, back); err != nil {
 		return nil, err.Error()
 	}
-	again, err := json.Append(nil, back)
+	again, err := json.Codec.Append(nil, back)
 	if err != nil || string(again) != string(m.compact) {
 		return nil, "the document comes back changed"
 	}

@@ -11,7 +11,7 @@ import (
 
 func decodedUser(b *testing.B) *user {
 	u := new(user)
-	if err := json.Decode([]byte(userText), u); err != nil {
+	if err := json.Codec.Decode([]byte(userText), u); err != nil {
 		b.Fatal(err)
 	}
 	return u
@@ -22,7 +22,7 @@ func BenchmarkAppendIntoReusedBuffer(b *testing.B) {
 	b.SetBytes(int64(len(userText)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := json.Append(buffer, u); err != nil {
+		if _, err := json.Codec.Append(buffer, u); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -33,7 +33,7 @@ func BenchmarkAppendIntoNewBuffer(b *testing.B) {
 	b.SetBytes(int64(len(userText)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := json.Append(nil, u); err != nil {
+		if _, err := json.Codec.Append(nil, u); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -55,7 +55,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := json.Decode(data, new(user)); err != nil {
+		if err := json.Codec.Decode(data, new(user)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -80,7 +80,7 @@ func BenchmarkDecodeList(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := json.Decode(data, new([]user)); err != nil {
+				if err := json.Codec.Decode(data, new([]user)); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/internal/jsonmethods"
 	"github.com/sabir-go/sabir/internal/layout"
 )
 
@@ -46,17 +47,17 @@ func namesOf(t reflect.Type) *structNames {
 // misnamed returns an error for the first member of data whose name differs from that of a field of t in its case only. The
 // library has read data into a t, so data is valid and no deeper than the codec allows.
 func misnamed(data []byte, t reflect.Type) error {
-	if ReadsItself(t) {
+	if jsonmethods.Read(t) {
 		return nil
 	}
 	return misnamedIn(jsontext.NewDecoder(bytes.NewBuffer(data)), t)
 }
 
 func misnamedIn(text *jsontext.Decoder, t reflect.Type) error {
-	for t.Kind() == reflect.Pointer && !ReadsItself(t) {
+	for t.Kind() == reflect.Pointer && !jsonmethods.Read(t) {
 		t = t.Elem()
 	}
-	if ReadsItself(t) || t == timeType {
+	if jsonmethods.Read(t) || t == timeType {
 		return text.SkipValue()
 	}
 	switch kind := text.PeekKind(); {

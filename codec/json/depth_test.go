@@ -41,11 +41,11 @@ func TestNestingIsBoundedForEveryTarget(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if err := json.Decode([]byte(tt.text(128)), tt.target()); err != nil {
+			if err := json.Codec.Decode([]byte(tt.text(128)), tt.target()); err != nil {
 				t.Errorf("at the limit: %v", err)
 			}
 			for _, levels := range []int{128 + 1, 9_000, 1_000_000} {
-				err := json.Decode([]byte(tt.text(levels)), tt.target())
+				err := json.Codec.Decode([]byte(tt.text(levels)), tt.target())
 				if err == nil || !strings.Contains(err.Error(), "nested deeper than the limit of 128 levels") {
 					t.Errorf("%d levels: %v", levels, err)
 				}
@@ -55,7 +55,7 @@ func TestNestingIsBoundedForEveryTarget(t *testing.T) {
 }
 
 func TestNestingIsBoundedWhenTheTextNeverCloses(t *testing.T) {
-	err := json.Decode([]byte(strings.Repeat("[", 1_000_000)), new(any))
+	err := json.Codec.Decode([]byte(strings.Repeat("[", 1_000_000)), new(any))
 	want := "json: nested deeper than the limit of 128 levels (offset 128)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -64,7 +64,7 @@ func TestNestingIsBoundedWhenTheTextNeverCloses(t *testing.T) {
 
 func TestManyBracketsSideBySideAreNotDeep(t *testing.T) {
 	text := "[" + strings.Repeat(`[[]],{"a":{}},`, 1000) + "1]"
-	if err := json.Decode([]byte(text), new(any)); err != nil {
+	if err := json.Codec.Decode([]byte(text), new(any)); err != nil {
 		t.Error(err)
 	}
 }
@@ -76,7 +76,7 @@ func TestBracketsInStringsAreNotNesting(t *testing.T) {
 		`{"` + brackets + `":"` + brackets + `"}`,
 		`["\"` + brackets + `","\\","` + brackets + `\\\"` + brackets + `"]`,
 	} {
-		if err := json.Decode([]byte(text), new(any)); err != nil {
+		if err := json.Codec.Decode([]byte(text), new(any)); err != nil {
 			t.Errorf("%.40s…: %v", text, err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestBracketsInStringsAreNotNesting(t *testing.T) {
 func TestNestingAfterStringsIsStillCounted(t *testing.T) {
 	for _, first := range []string{`"\\"`, `"\\\""`, `"\u005b\""`, `"]]]]"`} {
 		text := "[" + first + "," + nested("[", "", "]", 128) + "]"
-		if err := json.Decode([]byte(text), new(any)); err == nil || !strings.Contains(err.Error(), "nested deeper") {
+		if err := json.Codec.Decode([]byte(text), new(any)); err == nil || !strings.Contains(err.Error(), "nested deeper") {
 			t.Errorf("after %s: %v", first, err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestNestingAfterStringsIsStillCounted(t *testing.T) {
 // Closing brackets without opening ones make the count negative; the library must stop at them.
 func TestStrayClosingBracketsDoNotEarnDepth(t *testing.T) {
 	text := strings.Repeat("]", 500) + nested("[", "", "]", 400)
-	if err := json.Decode([]byte(text), new(any)); err == nil || !strings.Contains(err.Error(), "invalid character ']'") {
+	if err := json.Codec.Decode([]byte(text), new(any)); err == nil || !strings.Contains(err.Error(), "invalid character ']'") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -136,11 +136,11 @@ func TestAppendRefusesWhatDecodeWouldFindTooDeep(t *testing.T) {
 		return n
 	}
 	// The list in the innermost node is one level more.
-	if _, err := json.Append(nil, chain(128-1)); err != nil {
+	if _, err := json.Codec.Append(nil, chain(128-1)); err != nil {
 		t.Errorf("at the limit: %v", err)
 	}
 	dst := []byte("abc")
-	got, err := json.Append(dst, chain(128+1))
+	got, err := json.Codec.Append(dst, chain(128+1))
 	if err == nil || err.Error() != "json: nested deeper than the limit of 128 levels" {
 		t.Errorf("over the limit: %v", err)
 	}

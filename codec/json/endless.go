@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/internal/jsonmethods"
 	"github.com/sabir-go/sabir/internal/layout"
 )
 
@@ -120,7 +121,7 @@ func traitsOf(t reflect.Type) traits {
 	if found, ok := known.Load(t); ok {
 		return found.(traits)
 	}
-	found := traits{writes: WritesItself(t)}
+	found := traits{writes: jsonmethods.Write(t)}
 	found.look(t, make(map[reflect.Type]bool))
 	known.Store(t, found)
 	return found
@@ -128,7 +129,7 @@ func traitsOf(t reflect.Type) traits {
 
 // look looks into each type once. What reads and writes itself is not looked into: the library leaves it to its methods.
 func (found *traits) look(t reflect.Type, seen map[reflect.Type]bool) {
-	if seen[t] || t.Kind() != reflect.Pointer && WritesItself(t) && ReadsItself(t) {
+	if seen[t] || t.Kind() != reflect.Pointer && jsonmethods.Write(t) && jsonmethods.Read(t) {
 		return
 	}
 	seen[t] = true

@@ -44,7 +44,7 @@ type item struct {
 // selfDecoding calls the codec for its part of the text, as a type with an UnmarshalJSON often does.
 type selfDecoding struct{ item item }
 
-func (s *selfDecoding) UnmarshalJSON(data []byte) error { return json.Decode(data, &s.item) }
+func (s *selfDecoding) UnmarshalJSON(data []byte) error { return json.Codec.Decode(data, &s.item) }
 
 // picky refuses everything.
 type picky struct{}
@@ -120,7 +120,7 @@ func TestHostileInputIsRefusedWithThePlaceAndTheReason(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := json.Decode([]byte(tt.in), new(order))
+			err := json.Codec.Decode([]byte(tt.in), new(order))
 			if err == nil {
 				t.Fatal("accepted")
 			}
@@ -135,7 +135,7 @@ func TestHostileInputIsRefusedWithThePlaceAndTheReason(t *testing.T) {
 }
 
 func TestErrorFieldsAreFilled(t *testing.T) {
-	err := json.Decode([]byte(`{"items":[{"price":true}]}`), new(order))
+	err := json.Codec.Decode([]byte(`{"items":[{"price":true}]}`), new(order))
 	e, ok := errors.AsType[*codec.Error](err)
 	if !ok {
 		t.Fatalf("got %v", err)
@@ -147,7 +147,7 @@ func TestErrorFieldsAreFilled(t *testing.T) {
 
 func TestErrorsDoNotRepeatStringsOfTheInput(t *testing.T) {
 	for _, in := range []string{`{"count":"hunter2"}`, `{"at":"hunter2"}`, `{"data":"hunter2!"}`, `{"paid":"hunter2"}`, `{"timeout":"hunter2"}`, `{"quoted":"hunter2"}`} {
-		err := json.Decode([]byte(in), new(order))
+		err := json.Codec.Decode([]byte(in), new(order))
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", in, err)
 		}
@@ -156,7 +156,7 @@ func TestErrorsDoNotRepeatStringsOfTheInput(t *testing.T) {
 
 func TestErrorTextStaysShortWhateverTheNames(t *testing.T) {
 	in := `{"meta":{"` + strings.Repeat("é", 100_000) + `":{"x":1,"x":2}}}`
-	err := json.Decode([]byte(in), new(order))
+	err := json.Codec.Decode([]byte(in), new(order))
 	if err == nil {
 		t.Fatal("accepted")
 	}
@@ -173,7 +173,7 @@ func (*chatty) UnmarshalJSON([]byte) error {
 }
 
 func TestWhatATypesOwnMethodSaysIsCutAndOnOneLine(t *testing.T) {
-	err := json.Decode([]byte(`1`), new(chatty))
+	err := json.Codec.Decode([]byte(`1`), new(chatty))
 	want := "json: No. " + strings.Repeat("Because ", 31) + "Beca… (offset 0)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -187,11 +187,11 @@ func TestAStructThatCannotBeJSONIsNamed(t *testing.T) {
 	}
 	fault := `Go struct fields A and Same conflict over JSON object name "Same"`
 	want := "json: " + fault + " (offset 0)"
-	if err := json.Decode([]byte(`{"Same":1}`), new(twice)); err == nil || err.Error() != want {
+	if err := json.Codec.Decode([]byte(`{"Same":1}`), new(twice)); err == nil || err.Error() != want {
 		t.Errorf("Decode gave %v\nwant %s", err, want)
 	}
 	want = "json: cannot encode Go type json_test.twice: " + fault
-	if _, err := json.Append(nil, twice{}); err == nil || err.Error() != want {
+	if _, err := json.Codec.Append(nil, twice{}); err == nil || err.Error() != want {
 		t.Errorf("Append gave %v\nwant %s", err, want)
 	}
 }
@@ -206,7 +206,7 @@ func TestDecodeNeedsANonNilPointer(t *testing.T) {
 		{(*int)(nil), "json: Decode needs a non-nil pointer, got *int"},
 	}
 	for _, tt := range tests {
-		if err := json.Decode([]byte(`1`), tt.target); err == nil || err.Error() != tt.want {
+		if err := json.Codec.Decode([]byte(`1`), tt.target); err == nil || err.Error() != tt.want {
 			t.Errorf("got  %v\nwant %s", err, tt.want)
 		}
 	}
@@ -239,7 +239,7 @@ func TestAppendRefusesWhatJSONCannotHold(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := json.Append(nil, tt.in)
+			_, err := json.Codec.Append(nil, tt.in)
 			if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 				t.Fatalf("got  %v\nwant %s", err, tt.want)
 			}

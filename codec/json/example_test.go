@@ -8,23 +8,23 @@ import (
 	"github.com/sabir-go/sabir/codec/json"
 )
 
-func ExampleAppend() {
+func Example_append() {
 	type reply struct {
 		Text  string   `json:"text"`
 		Names []string `json:"names"`
 	}
-	buffer, err := json.Append([]byte("body: "), reply{Text: "Hello, Ada"})
+	buffer, err := json.Codec.Append([]byte("body: "), reply{Text: "Hello, Ada"})
 	fmt.Println(string(buffer), err)
 	// Output: body: {"text":"Hello, Ada","names":[]} <nil>
 }
 
-func ExampleDecode() {
+func Example_decode() {
 	var order struct {
 		Items []struct {
 			Price float64 `json:"price"`
 		} `json:"items"`
 	}
-	err := json.Decode([]byte(`{"items":[{"price":1.5},{"price":"two"}]}`), &order)
+	err := json.Codec.Decode([]byte(`{"items":[{"price":1.5},{"price":"two"}]}`), &order)
 	fmt.Println(err)
 
 	if e, ok := errors.AsType[*codec.Error](err); ok {

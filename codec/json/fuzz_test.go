@@ -37,7 +37,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var got any
 		var err error
-		taken := allocatedBy(func() { err = json.Decode(data, &got) })
+		taken := allocatedBy(func() { err = json.Codec.Decode(data, &got) })
 		if limit := uint64(100*len(data) + 1<<16); taken > limit {
 			t.Errorf("%d bytes of text took %d bytes of memory, want at most %d", len(data), taken, limit)
 		}
@@ -52,7 +52,7 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		for _, target := range []any{new(order), new(node), new(user), new(string), new([]float64), new(map[int]string)} {
-			checkError(t, json.Decode(data, target))
+			checkError(t, json.Codec.Decode(data, target))
 		}
 	})
 }
@@ -112,7 +112,7 @@ func FuzzRoundTrip(f *testing.F) {
 		if v.T.Year() < 0 {
 			v.T = time.Time{}
 		}
-		text, err := json.Append([]byte("before"), &v)
+		text, err := json.Codec.Append([]byte("before"), &v)
 		holds := utf8.ValidString(s) && !math.IsNaN(d) && !math.IsInf(d, 0) && !math.IsNaN(float64(e)) && !math.IsInf(float64(e), 0)
 		if !holds {
 			checkError(t, err)
@@ -138,7 +138,7 @@ func FuzzRoundTrip(f *testing.F) {
 		if !reflect.DeepEqual(standard, v) {
 			t.Errorf("encoding/json gave %+v\nwant %+v\nfrom %s", standard, v, text)
 		}
-		again, err := json.Append(nil, v)
+		again, err := json.Codec.Append(nil, v)
 		if err != nil || string(again) != string(text) {
 			t.Errorf("a second Append gave %s, %v\nwant %s", again, err, text)
 		}

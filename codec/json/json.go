@@ -32,12 +32,6 @@ var Codec = New(Config{})
 
 func init() { codec.Register(Codec) }
 
-// Append appends v as JSON to dst, as the registered codec does: see [codec.Codec].
-func Append(dst []byte, v any) ([]byte, error) { return Codec.Append(dst, v) }
-
-// Decode reads the JSON value in data into v, as the registered codec does: see [codec.Codec].
-func Decode(data []byte, v any) error { return Codec.Decode(data, v) }
-
 // Config holds the settings of a codec made by [New].
 type Config struct {
 	// Strict makes Decode refuse an object member that the target has no field for, instead of skipping it.

@@ -105,7 +105,7 @@ func TestEveryKindRoundTrips(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := json.Append(nil, tt.in)
+			got, err := json.Codec.Append(nil, tt.in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +113,7 @@ func TestEveryKindRoundTrips(t *testing.T) {
 				t.Fatalf("Append gave %s, want %s", got, tt.want)
 			}
 			back := reflect.New(reflect.TypeOf(tt.in))
-			if err := json.Decode(got, back.Interface()); err != nil {
+			if err := json.Codec.Decode(got, back.Interface()); err != nil {
 				t.Fatal(err)
 			}
 			if !reflect.DeepEqual(back.Elem().Interface(), tt.in) {
@@ -132,7 +132,7 @@ func TestEveryKindRoundTrips(t *testing.T) {
 
 func TestAnyTargetGetsTheTypesOfEncodingJSON(t *testing.T) {
 	var got any
-	if err := json.Decode([]byte(`{"a":[1,2.5,"x",true,null,{}]}`), &got); err != nil {
+	if err := json.Codec.Decode([]byte(`{"a":[1,2.5,"x",true,null,{}]}`), &got); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{"a": []any{1.0, 2.5, "x", true, nil, map[string]any{}}}
@@ -142,7 +142,7 @@ func TestAnyTargetGetsTheTypesOfEncodingJSON(t *testing.T) {
 }
 
 func TestNilSlicesAndMapsAreEmptyNotNull(t *testing.T) {
-	got, err := json.Append(nil, struct {
+	got, err := json.Codec.Append(nil, struct {
 		Slice []int          `json:"slice"`
 		Bytes []byte         `json:"bytes"`
 		Map   map[string]int `json:"map"`
@@ -163,7 +163,7 @@ func TestNullGivesTheZeroValue(t *testing.T) {
 		N int
 		T time.Time
 	}{S: []int{1}, M: map[string]int{"a": 1}, P: new(int), N: 5, T: time.Now()}
-	if err := json.Decode([]byte(`{"S":null,"M":null,"P":null,"N":null,"T":null}`), &got); err != nil {
+	if err := json.Codec.Decode([]byte(`{"S":null,"M":null,"P":null,"N":null,"T":null}`), &got); err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.ValueOf(got).IsZero() {
@@ -173,7 +173,7 @@ func TestNullGivesTheZeroValue(t *testing.T) {
 
 func TestBytesAreAlsoReadFromAnArray(t *testing.T) {
 	var got []byte
-	if err := json.Decode([]byte(`[1,2,255]`), &got); err != nil {
+	if err := json.Codec.Decode([]byte(`[1,2,255]`), &got); err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(got, []byte{1, 2, 255}) {
@@ -201,7 +201,7 @@ func TestNamesAreMatchedWithTheirCase(t *testing.T) {
 		"behind more than the reader's": {`{` + manyMembers + `"Name":"x"}`, new(user), "/Name"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := json.Decode([]byte(test.text), test.into)
+			err := json.Codec.Decode([]byte(test.text), test.into)
 			if e, ok := errors.AsType[*codec.Error](err); !ok || e.Pointer != test.pointer || !strings.Contains(e.Message, "differs from name in its case only") {
 				t.Errorf("got %v", err)
 			}
@@ -213,7 +213,7 @@ func TestNamesAreMatchedWithTheirCase(t *testing.T) {
 		Any   int `json:"any,case:ignore"`
 	}
 	var got both
-	if err := json.Decode([]byte(`{"A":1,"a":2,"ANY":3}`), &got); err != nil || got != (both{2, 1, 3}) {
+	if err := json.Codec.Decode([]byte(`{"A":1,"a":2,"ANY":3}`), &got); err != nil || got != (both{2, 1, 3}) {
 		t.Errorf("fields that differ in case, and one that ignores it: %+v, %v", got, err)
 	}
 }
@@ -228,7 +228,7 @@ var manyMembers = func() (text string) {
 
 func TestMembersUnknownToTheTargetAreSkipped(t *testing.T) {
 	var got user
-	if err := json.Decode([]byte(`{"new":{"a":[1,{"b":null}]},"name":"Ada"}`), &got); err != nil {
+	if err := json.Codec.Decode([]byte(`{"new":{"a":[1,{"b":null}]},"name":"Ada"}`), &got); err != nil {
 		t.Fatal(err)
 	}
 	if got.Name != "Ada" {
@@ -246,11 +246,11 @@ func TestStrictRefusesMembersUnknownToTheTarget(t *testing.T) {
 
 func TestAppendOfAValueAndOfAPointerGiveTheSameBytes(t *testing.T) {
 	var u user
-	if err := json.Decode([]byte(userText), &u); err != nil {
+	if err := json.Codec.Decode([]byte(userText), &u); err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range []any{u, &u} {
-		got, err := json.Append(nil, v)
+		got, err := json.Codec.Append(nil, v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestAppendKeepsWhatTheBufferHolds(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	for _, room := range []int{0, 1, 100, 256, 300, 5100, 20_000} {
 		dst := append(make([]byte, 0, 3+room), "abc"...)
-		got, err := json.Append(dst, []string{long, "y"})
+		got, err := json.Codec.Append(dst, []string{long, "y"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -279,7 +279,7 @@ func TestAppendKeepsWhatTheBufferHolds(t *testing.T) {
 
 func TestAppendIntoAReusedBufferDoesNotMoveIt(t *testing.T) {
 	buffer := make([]byte, 10, 4096)
-	got, err := json.Append(buffer, []int{1, 2, 3})
+	got, err := json.Codec.Append(buffer, []int{1, 2, 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestAppendIntoAReusedBufferAllocatesNothingPerElement(t *testing.T) {
 	}
 	buffer := make([]byte, 0, 128<<10)
 	allocs := testing.AllocsPerRun(10, func() {
-		if _, err := json.Append(buffer, &list); err != nil {
+		if _, err := json.Codec.Append(buffer, &list); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -318,11 +318,11 @@ func TestACodecIsSafeForConcurrentUse(t *testing.T) {
 			for n := range 200 {
 				want := value{i, n, i * n}
 				var err error
-				if buffer, err = json.Append(buffer[:0], &want); err != nil {
+				if buffer, err = json.Codec.Append(buffer[:0], &want); err != nil {
 					t.Error(err)
 				}
 				var got value
-				if err := json.Decode(buffer, &got); err != nil || got != want {
+				if err := json.Codec.Decode(buffer, &got); err != nil || got != want {
 					t.Errorf("got %v, %v, want %v", got, err, want)
 				}
 			}
@@ -333,7 +333,7 @@ func TestACodecIsSafeForConcurrentUse(t *testing.T) {
 
 func TestAppendReturnsDstOnError(t *testing.T) {
 	dst := append(make([]byte, 0, 64), "abc"...)
-	got, err := json.Append(dst, []any{1, 2, make(chan int)})
+	got, err := json.Codec.Append(dst, []any{1, 2, make(chan int)})
 	if err == nil {
 		t.Fatal("a channel was encoded")
 	}
@@ -351,12 +351,12 @@ func TestNothingDecodedRefersToTheInput(t *testing.T) {
 		Raw stdjson.RawMessage
 	}
 	data := []byte(`{"S":"abcdef","A":["ghijkl"],"M":{"key":"value"},"B":"AAAA","Raw":[1,2,3]}`)
-	if err := json.Decode(data, &got); err != nil {
+	if err := json.Codec.Decode(data, &got); err != nil {
 		t.Fatal(err)
 	}
 	clear(data)
 	want := `{"S":"abcdef","A":["ghijkl"],"M":{"key":"value"},"B":"AAAA","Raw":[1,2,3]}`
-	if again, err := json.Append(nil, got); err != nil || string(again) != want {
+	if again, err := json.Codec.Append(nil, got); err != nil || string(again) != want {
 		t.Errorf("after the input was overwritten: %s, %v", again, err)
 	}
 }
@@ -365,16 +365,16 @@ func TestNothingDecodedRefersToTheInput(t *testing.T) {
 func TestNumbersOfMathBigHaveALimit(t *testing.T) {
 	digits := strings.Repeat("7", layout.MaxDigits)
 	for text, v := range map[string]any{digits: new(big.Int), `"` + digits[2:] + `"`: new(big.Float), `"1/` + digits[4:] + `"`: new(big.Rat)} {
-		if err := json.Decode([]byte(text), v); err != nil {
+		if err := json.Codec.Decode([]byte(text), v); err != nil {
 			t.Errorf("%T: %v", v, err)
 		}
 		longer := strings.Replace(text, "7", "777", 1)
-		if err := json.Decode([]byte(longer), v); err == nil || !strings.Contains(err.Error(), "at most 10000 are read") {
+		if err := json.Codec.Decode([]byte(longer), v); err == nil || !strings.Contains(err.Error(), "at most 10000 are read") {
 			t.Errorf("%T of %d characters: %v", v, len(longer), err)
 		}
 	}
 	for text, v := range map[string]any{"1.5": new(big.Float), "1": new(big.Rat), `"5"`: new(big.Int)} { // as encoding/json has them
-		if err := json.Decode([]byte(text), v); err == nil {
+		if err := json.Codec.Decode([]byte(text), v); err == nil {
 			t.Errorf("%s was read into a %T", text, v)
 		}
 	}

@@ -1,12 +1,14 @@
 package json
 
 import (
+	"encoding"
 	"reflect"
 	"strings"
 	"sync"
 	"time"
 	"unsafe"
 
+	"github.com/sabir-go/sabir/internal/jsonmethods"
 	"github.com/sabir-go/sabir/internal/layout"
 )
 
@@ -77,7 +79,7 @@ func foreign(t reflect.Type) bool {
 	if t == timeType {
 		return false
 	}
-	if t.Kind() != reflect.Pointer && (WritesItself(t) || ReadsItself(t) || implements(t, binaryMethods)) {
+	if t.Kind() != reflect.Pointer && (jsonmethods.Write(t) || jsonmethods.Read(t) || writesBinary(t)) {
 		return true
 	}
 	switch t.Kind() {
@@ -183,3 +185,10 @@ func isZero(p *plan, at unsafe.Pointer) bool {
 func load[T any](at unsafe.Pointer) T { return *(*T)(at) }
 
 func store[T any](at unsafe.Pointer, v T) { *(*T)(at) = v }
+
+// writesBinary reports whether package layout would take t for a type with a form of its own, which JSON does not.
+func writesBinary(t reflect.Type) bool {
+	return t.Implements(binaryMarshaler) || t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(binaryMarshaler)
+}
+
+var binaryMarshaler = reflect.TypeFor[encoding.BinaryMarshaler]()

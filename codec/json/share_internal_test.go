@@ -25,7 +25,7 @@ func TestWhatIsReadOutlivesItsTextAndTheNextOnes(t *testing.T) {
 	clear(text)
 	for range 100 {
 		var next any
-		if err := Decode([]byte(`{"nome":"another text","list":["six","ten",9,-9.5]}`), &next); err != nil {
+		if err := Codec.Decode([]byte(`{"nome":"another text","list":["six","ten",9,-9.5]}`), &next); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -36,7 +36,7 @@ func TestWhatIsReadOutlivesItsTextAndTheNextOnes(t *testing.T) {
 
 func TestAListThatGrowsDoesNotShowInAnotherOne(t *testing.T) {
 	var v any
-	if err := Decode([]byte(`[[],[],[1,2],[3]]`), &v); err != nil {
+	if err := Codec.Decode([]byte(`[[],[],[1,2],[3]]`), &v); err != nil {
 		t.Fatal(err)
 	}
 	lists := v.([]any)

@@ -40,7 +40,7 @@ func LocalActions() []string { return slices.Sorted(maps.Keys(locals)) }
 func local[In, Out any](action string) func(*Shop, []byte) (func(context.Context) error, error) {
 	return func(s *Shop, body []byte) (func(context.Context) error, error) {
 		var in In
-		if err := json.Decode(body, &in); err != nil {
+		if err := json.Codec.Decode(body, &in); err != nil {
 			return nil, sabir.Errorf(sabir.CodeInvalidArgument, "BadInput", "the input of %s cannot be read: %w", action, err)
 		}
 		call := sabir.Bind[In, Out](s.Node, action)

@@ -154,13 +154,13 @@ func (m *maker) schema(a *sabir.Action, t reflect.Type, side schema.Side) *schem
 func (m *maker) example(a *sabir.Action, i int, e struct{ In, Out any }, in, out bool) (shown Example, ok bool) {
 	var err error
 	if in {
-		if shown.In, err = json.Append(nil, e.In); err != nil {
+		if shown.In, err = json.Codec.Append(nil, e.In); err != nil {
 			m.problem("action %s: the input of example %d: %w", a.Name, i+1, err)
 			return shown, false
 		}
 	}
 	if out {
-		if shown.Out, err = json.Append(nil, e.Out); err != nil {
+		if shown.Out, err = json.Codec.Append(nil, e.Out); err != nil {
 			m.problem("action %s: the output of example %d: %w", a.Name, i+1, err)
 			return shown, false
 		}

@@ -388,7 +388,7 @@ func TestABodyCannotSetWhatComesFromElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		var in change
-		if err := sabirjson.Decode(out, &in); err == nil || !strings.Contains(err.Error(), "at "+c.pointer+": the object has this name twice") {
+		if err := sabirjson.Codec.Decode(out, &in); err == nil || !strings.Contains(err.Error(), "at "+c.pointer+": the object has this name twice") {
 			t.Errorf("%s: %v", out, err)
 		}
 		if got := b.Explain(c.pointer); got != c.want {
@@ -432,7 +432,7 @@ func TestAnAbsentParameterLeavesEveryTypeAtItsZero(t *testing.T) {
 		t.Errorf("got %s", out)
 	}
 	var got in
-	if err := sabirjson.Decode(out, &got); err != nil {
+	if err := sabirjson.Codec.Decode(out, &got); err != nil {
 		t.Fatal(err)
 	}
 	got.G, got.H = nil, nil // empty ones come of null

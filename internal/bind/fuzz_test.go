@@ -191,7 +191,7 @@ func FuzzInput(f *testing.F) {
 			t.Fatalf("%q became %s", body, out)
 		}
 		var in change
-		if sabirjson.Decode(out, &in) != nil {
+		if sabirjson.Codec.Decode(out, &in) != nil {
 			return
 		}
 		if in.ID != id || in.Tenant != strings.Trim(tenant, " \t") || strconv.FormatBool(in.Dry) != dry {
@@ -199,7 +199,7 @@ func FuzzInput(f *testing.F) {
 		}
 		var alone change
 		if !blank {
-			if err := sabirjson.Decode(x.Body, &alone); err != nil {
+			if err := sabirjson.Codec.Decode(x.Body, &alone); err != nil {
 				t.Fatalf("%s was refused, but not %s: %v", body, out, err)
 			}
 		}

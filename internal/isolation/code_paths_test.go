@@ -183,7 +183,7 @@ func (c *checker) findIn(importPath string, parsed []*ast.File, info *types.Info
 // notProduct is the packages whose code runs in no user's process, and those that are codecs and rules themselves, whose own
 // tests put them through the same faults.
 var notProduct = []string{
-	"examples", "lab", "docs", "codec", "validate", "internal/layout", "internal/document", "internal/tag",
+	"examples", "lab", "docs", "codec", "validate", "internal/layout", "internal/document", "internal/native", "internal/protobuf", "internal/tag",
 	"internal/conformance", "internal/faults", "internal/brokers", "internal/isolation",
 }
 
@@ -235,7 +235,11 @@ func valueCode(o types.Object) string {
 		return ""
 	}
 	from := fn.Pkg().Path()
-	if from == module+"/codec" || strings.HasPrefix(from, module+"/codec/") || from == module+"/internal/layout" || from == module+"/internal/document" {
+	switch from {
+	case module + "/codec", module + "/internal/layout", module + "/internal/document", module + "/internal/native", module + "/internal/protobuf":
+		from = module + "/codec/..."
+	}
+	if strings.HasPrefix(from, module+"/codec/") {
 		from = module + "/codec/..."
 	}
 	if !slices.Contains(valueMethods[from], fn.Name()) {

@@ -135,7 +135,7 @@ var judges = []struct {
 	unmarshal func([]byte, any) error
 }{
 	{"encoding/json", json.Marshal, json.Unmarshal},
-	{"codec/json", func(v any) ([]byte, error) { return sabirjson.Append(nil, v) }, sabirjson.Decode},
+	{"codec/json", func(v any) ([]byte, error) { return sabirjson.Codec.Append(nil, v) }, sabirjson.Codec.Decode},
 }
 
 func compareWithEncodingJSON(t *testing.T, typ reflect.Type) {
@@ -310,7 +310,7 @@ func TestNamesThatEncodingJSONDoesNotRead(t *testing.T) {
 	for _, name := range []string{"€", "a\tb", "a°", "😀"} {
 		tag := reflect.StructTag(fmt.Sprintf("json:%q", name))
 		typ := reflect.StructOf([]reflect.StructField{{Name: "A", Type: reflect.TypeFor[int64](), Tag: tag}})
-		text, err := sabirjson.Append(nil, reflect.New(typ).Interface())
+		text, err := sabirjson.Codec.Append(nil, reflect.New(typ).Interface())
 		members, _ := layout.JSON.Members(typ)
 		want := map[string]int{members[0].Name: 0}
 		var got map[string]int

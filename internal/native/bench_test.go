@@ -108,7 +108,7 @@ func shape[T any](b *testing.B, v T) {
 	b.Run("encode/json", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := json.Append(buffer, &v); err != nil {
+			if _, err := json.Codec.Append(buffer, &v); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -133,14 +133,14 @@ func shape[T any](b *testing.B, v T) {
 	})
 	b.Run("decode/gob", func(b *testing.B) { decodeGob(b, v) })
 	b.Run("decode/json", func(b *testing.B) {
-		text, err := json.Append(nil, &v)
+		text, err := json.Codec.Append(nil, &v)
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.ReportAllocs()
 		for b.Loop() {
 			var back T
-			if err := json.Decode(text, &back); err != nil {
+			if err := json.Codec.Decode(text, &back); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -125,7 +125,7 @@ func toJSON(t *testing.T, v any) (string, error) {
 
 func TestJSONOfASchemaIsWhatTheJSONCodecWritesForTheValue(t *testing.T) {
 	for _, v := range valuesWithJSON() {
-		want, err := json.Append(nil, v)
+		want, err := json.Codec.Append(nil, v)
 		if err != nil {
 			t.Fatalf("%#v: %v", v, err)
 		}
@@ -184,7 +184,7 @@ func TestWhatJSONCannotHoldIsRefusedByBothCodecs(t *testing.T) {
 		{"NaN as a key", "/0", "NaN", map[float64]int{math.NaN(): 1}},
 		{"130 objects", strings.Repeat("/Inner/Next", 64), "128 objects and arrays", deep(130)},
 	} {
-		if _, err := json.Append(nil, tt.value); err == nil {
+		if _, err := json.Codec.Append(nil, tt.value); err == nil {
 			t.Errorf("%s: codec/json writes it", tt.name)
 		}
 		_, err := toJSON(t, tt.value)
@@ -354,7 +354,7 @@ func FuzzAppendJSON(f *testing.F) {
 			t.Errorf("%d bytes of data made %d bytes, want at most %d", len(data), got, limit)
 		}
 		if err == nil {
-			if err := json.Decode(text, new(any)); err != nil {
+			if err := json.Codec.Decode(text, new(any)); err != nil {
 				t.Errorf("%s\nis no JSON: %v", text, err)
 			}
 		}
@@ -373,7 +373,7 @@ func compareJSON(t *testing.T, typ reflect.Type, got []byte, gotErr error, data 
 	err := native.Decode(append(hash[:], data...), value)
 	var want []byte
 	if err == nil {
-		want, err = json.Append(nil, value)
+		want, err = json.Codec.Append(nil, value)
 	}
 	if (err == nil) != (gotErr == nil) {
 		t.Fatalf("%s: AppendJSON says %v, the two codecs say %v", typ, gotErr, err)
@@ -434,7 +434,7 @@ func BenchmarkJSON(b *testing.B) {
 			if err := native.For[nested]().Decode(data, &back); err != nil {
 				b.Fatal(err)
 			}
-			if _, err := json.Append(buffer, &back); err != nil {
+			if _, err := json.Codec.Append(buffer, &back); err != nil {
 				b.Fatal(err)
 			}
 		}

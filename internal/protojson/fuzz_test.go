@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/internal/protobuf"
 	"github.com/sabir-go/sabir/internal/protojson"
 )
 

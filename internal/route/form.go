@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/jsonmethods"
 )
 
 // form is the JSON form of a type, as far as it can be expressed in one parameter.
@@ -69,7 +70,7 @@ func scalar(t reflect.Type) Kind {
 }
 
 // ownForm reports whether the type, not its fields or elements, defines its form.
-func ownForm(t reflect.Type) bool { return t.Kind() != reflect.Interface && json.ReadsItself(t) }
+func ownForm(t reflect.Type) bool { return t.Kind() != reflect.Interface && jsonmethods.Read(t) }
 
 func ownJSON(t reflect.Type) bool {
 	return t.Kind() != reflect.Interface && slices.ContainsFunc(jsonUnmarshalers, reflect.PointerTo(t).Implements)
@@ -77,7 +78,7 @@ func ownJSON(t reflect.Type) bool {
 
 // probe asks a type with a JSON form of its own, such as a decimal number, what its zero value looks like.
 func probe(t reflect.Type) Kind {
-	text, err := json.Append(nil, reflect.New(t).Interface())
+	text, err := json.Codec.Append(nil, reflect.New(t).Interface())
 	if err != nil || len(text) == 0 {
 		return ""
 	}

@@ -224,7 +224,7 @@ func TestTheKindOfATypeIsWhatTheJSONCodecReads(t *testing.T) {
 		if got := strings.TrimPrefix(describe(r), "query:V>V "); got != c.kind {
 			t.Errorf("%v: got %s, want %s", c.in, got, c.kind)
 		}
-		if err := sabirjson.Decode([]byte(`{"V":`+c.text+`}`), reflect.New(c.in).Interface()); err != nil {
+		if err := sabirjson.Codec.Decode([]byte(`{"V":`+c.text+`}`), reflect.New(c.in).Interface()); err != nil {
 			t.Errorf("%v: the codec does not take %s: %v", c.in, c.text, err)
 		}
 	}

@@ -36,12 +36,12 @@ func TestASchemaIsReadBackAsItWas(t *testing.T) {
 			if second, _ := json.Marshal(again); !bytes.Equal(text, second) {
 				t.Errorf("%v: wrote\n%s\nand read\n%s", typ, text, second)
 			}
-			own, err := codec.Append(nil, d)
+			own, err := codec.Codec.Append(nil, d)
 			if err != nil || !bytes.Equal(own, text) {
 				t.Errorf("%v: the codec writes %s (%v), encoding/json\n%s", typ, own, err, text)
 			}
 			var decoded schema.Described
-			if err := codec.Decode(own, &decoded); err != nil || !reflect.DeepEqual(decoded, again) {
+			if err := codec.Codec.Decode(own, &decoded); err != nil || !reflect.DeepEqual(decoded, again) {
 				t.Errorf("%v: the codec reads %+v (%v)", typ, decoded, err)
 			}
 		}

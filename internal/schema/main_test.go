@@ -79,7 +79,7 @@ var checker = validate.New()
 
 func checkerAccepts(typ reflect.Type, text string) bool {
 	v := reflect.New(typ)
-	if codec.Decode([]byte(text), v.Interface()) != nil {
+	if codec.Codec.Decode([]byte(text), v.Interface()) != nil {
 		return false
 	}
 	plan, err := checker.Compile(typ)

@@ -256,7 +256,7 @@ func TestTheFieldsAreThoseOfTheCodec(t *testing.T) {
 	_ = right{hidden: 1}.hidden
 	_ = Whole{}.right2
 	_, set := one[Whole](t, schema.Output)
-	text, err := codec.Append(nil, Whole{C: 1, Z: time.Now()})
+	text, err := codec.Codec.Append(nil, Whole{C: 1, Z: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}

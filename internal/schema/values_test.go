@@ -133,14 +133,14 @@ func TestAnOutputMayBreakTheRulesOfItsTag(t *testing.T) {
 			continue
 		}
 		out := schemaOf(t, c.typ, schema.Output)
-		written := []string{string(must(codec.Append(nil, reflect.New(c.typ).Interface())))}
+		written := []string{string(must(codec.Codec.Append(nil, reflect.New(c.typ).Interface())))}
 		for _, one := range strings.Fields(c.texts + " " + c.looser + " " + c.tighter) {
 			document, whole := strings.CutPrefix(one, "=")
 			if !whole {
 				document = `{"f":` + one + `}`
 			}
-			if v := reflect.New(c.typ); codec.Decode([]byte(document), v.Interface()) == nil {
-				written = append(written, string(must(codec.Append(nil, v.Interface()))))
+			if v := reflect.New(c.typ); codec.Codec.Decode([]byte(document), v.Interface()) == nil {
+				written = append(written, string(must(codec.Codec.Append(nil, v.Interface()))))
 			}
 		}
 		for _, text := range written {
@@ -166,14 +166,14 @@ func TestWhatIsWrittenIsAcceptedExactlyWhenTheCheckerAcceptsIt(t *testing.T) {
 		var order Order
 		r.fill(reflect.ValueOf(&order).Elem(), 0)
 		order.better(r)
-		text, err := codec.Append(nil, &order)
+		text, err := codec.Codec.Append(nil, &order)
 		if err != nil {
 			t.Fatal(err)
 		}
 		right := checkerAccepts(reflect.TypeFor[Order](), string(text))
 		if got := in.accepts(string(text)); got != right {
 			var again Order
-			reason := fmt.Sprint(codec.Decode(text, &again), checker.Struct(&again))
+			reason := fmt.Sprint(codec.Codec.Decode(text, &again), checker.Struct(&again))
 			t.Fatalf("the checker says %v (%s), the schema of the input %v: %s\n%s", right, reason, got, text, in.text)
 		}
 		if right {

@@ -118,7 +118,7 @@ func key(name string) string {
 
 // quote is a text as a TypeScript literal.
 func quote(text string) string {
-	quoted, err := json.Append(nil, text)
+	quoted, err := json.Codec.Append(nil, text)
 	if err != nil { // the text is not UTF-8, which Go strings may be
 		return strconv.QuoteToASCII(strings.ToValidUTF8(text, "\uFFFD"))
 	}

@@ -25,7 +25,7 @@ func contenderOf(row string) (contender, error) {
 	case "sabir hessian":
 		return contender{complexObject(), hessian.Codec.Append, decodeAny(mustLookup("hessian"))}, nil
 	case "sabir json":
-		return contender{complexObject(), json.Append, decodeAny(mustLookup(json.Name))}, nil
+		return contender{complexObject(), json.Codec.Append, decodeAny(mustLookup(json.Name))}, nil
 	case "sabir hessian, struct":
 		return typed(mustLookup("hessian"))
 	case "sabir json, struct":

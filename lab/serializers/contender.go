@@ -32,7 +32,7 @@ type decoded interface {
 // contenders returns all contenders, by their rows' names, with the packet around a document: with its Go type and, where the
 // name says so, as an any, or as JSON inside of another format.
 func contenders[D any](document D) (map[string]contender, error) {
-	text, err := json.Append(nil, &document)
+	text, err := json.Codec.Append(nil, &document)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func contenders[D any](document D) (map[string]contender, error) {
 		all[c.Name()] = ofPacket(c, document)
 	}
 	p := newPacket(document)
-	want, err := json.Append(nil, &p)
+	want, err := json.Codec.Append(nil, &p)
 	if err != nil {
 		return nil, err
 	}
@@ -111,10 +111,10 @@ func ofJSONInside[D any](c codec.Codec, document D) contender {
 	return contender{
 		encode: func(dst []byte) (_ []byte, err error) {
 			p := newPacket(document)
-			if text, err = json.Append(text[:0], &p.Data); err != nil {
+			if text, err = json.Codec.Append(text[:0], &p.Data); err != nil {
 				return nil, err
 			}
-			if meta, err = json.Append(meta[:0], p.Meta); err != nil {
+			if meta, err = json.Codec.Append(meta[:0], p.Meta); err != nil {
 				return nil, err
 			}
 			inside := jsonInside{Ver: p.Ver, Sender: p.Sender, ID: p.ID, Success: p.Success, Data: &text, DataType: jsonType, Meta: string(meta)}
@@ -129,10 +129,10 @@ func ofJSONInside[D any](c codec.Codec, document D) contender {
 				return nil, fmt.Errorf("the packet holds no JSON: data type %d", inside.DataType)
 			}
 			p := &packet[D]{Ver: inside.Ver, Sender: inside.Sender, ID: inside.ID, Success: inside.Success}
-			if err := json.Decode(*inside.Data, &p.Data); err != nil {
+			if err := json.Codec.Decode(*inside.Data, &p.Data); err != nil {
 				return nil, err
 			}
-			return p, json.Decode([]byte(inside.Meta), &p.Meta)
+			return p, json.Codec.Decode([]byte(inside.Meta), &p.Meta)
 		},
 	}
 }

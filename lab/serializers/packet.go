@@ -37,7 +37,7 @@ func (p *packet[D]) text() ([]byte, error) {
 	if p.Meta == nil { // an empty map is one, also where a format gives nil for it
 		p.Meta = map[string]any{}
 	}
-	return json.Append(nil, p)
+	return json.Codec.Append(nil, p)
 }
 
 // jsonInside is the packet as Moleculer's serializers with a schema write it: what is in data and meta is JSON. Its schemas

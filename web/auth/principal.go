@@ -99,7 +99,7 @@ func principalOf(ctx context.Context) (p *Principal, decoded bool) {
 		return p, false
 	}
 	p = &Principal{}
-	if err := json.Decode([]byte(text), p); err != nil || p.Subject == "" {
+	if err := json.Codec.Decode([]byte(text), p); err != nil || p.Subject == "" {
 		return nil, false // none rather than an unknown one
 	}
 	p.carried = &carried{text: text}
@@ -132,7 +132,7 @@ func AsSystem(ctx context.Context, name string) context.Context {
 // ready is a copy that can travel.
 func (p *Principal) ready() (*Principal, error) {
 	c := *p
-	text, err := json.Append(nil, &c)
+	text, err := json.Codec.Append(nil, &c)
 	if err != nil {
 		return nil, err
 	}

@@ -185,7 +185,7 @@ func (s *Sessions) open(value string, now time.Time) *session {
 		}
 	}
 	found := &session{}
-	if err != nil || json.Decode(text, found) != nil || found.Principal == nil || found.Principal.Subject == "" {
+	if err != nil || json.Codec.Decode(text, found) != nil || found.Principal == nil || found.Principal.Subject == "" {
 		return nil
 	}
 	began, ends := time.Unix(found.Began, 0), s.ends(found)
@@ -268,7 +268,7 @@ func (s *Sessions) SignOut(x *exchange.Exchange) error {
 // renew sends the session with a new idle time.
 func (s *Sessions) renew(x *exchange.Exchange, of *session, now time.Time) error {
 	renewed := &session{Principal: of.Principal, Began: of.Began, Renewed: now.Unix(), ID: of.ID}
-	text, err := json.Append(nil, renewed)
+	text, err := json.Codec.Append(nil, renewed)
 	if err != nil {
 		return err
 	}

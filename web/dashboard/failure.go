@@ -31,10 +31,10 @@ func (b *dashboard) fail(w http.ResponseWriter, e *sabir.Error) {
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	f := newFailure(e)
-	body, err := json.Append(nil, f)
+	body, err := json.Codec.Append(nil, f)
 	if err != nil { // what the author of the error put into it
 		f.Data = nil
-		body, _ = json.Append(nil, f)
+		body, _ = json.Codec.Append(nil, f)
 	}
 	w.WriteHeader(f.Status)
 	w.Write(body)
@@ -42,7 +42,7 @@ func (b *dashboard) fail(w http.ResponseWriter, e *sabir.Error) {
 
 // send sends a value as JSON.
 func (b *dashboard) send(w http.ResponseWriter, v any) {
-	body, err := json.Append(nil, v)
+	body, err := json.Codec.Append(nil, v)
 	if err != nil {
 		b.fail(w, sabir.AsError(err))
 		return

@@ -140,7 +140,7 @@ func (h *hub) look(ctx context.Context, o *observer) {
 		return
 	}
 	seen, took := o.look(ctx)
-	text, err := json.Append(nil, seen)
+	text, err := json.Codec.Append(nil, seen)
 	if err != nil {
 		h.node.Log().Error("the dashboard cannot write what it saw", "error", err)
 		return
@@ -148,7 +148,7 @@ func (h *hub) look(ctx context.Context, o *observer) {
 	var list []byte
 	if o.looks%catalogLooks == 1 {
 		if c, err := newCatalog(ctx, h.node); err == nil {
-			list, _ = json.Append(nil, c)
+			list, _ = json.Codec.Append(nil, c)
 		}
 	}
 	h.mu.Lock()

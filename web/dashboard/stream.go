@@ -66,7 +66,7 @@ func (b *dashboard) stream(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	first, err := json.Append(nil, hello{b.node.ID(), b.version(), b.config.readOnly, b.sessions != nil, b.config.every.Seconds(), history})
+	first, err := json.Codec.Append(nil, hello{b.node.ID(), b.version(), b.config.readOnly, b.sessions != nil, b.config.every.Seconds(), history})
 	if err != nil || s.send("hello", first) != nil {
 		return
 	}
@@ -143,7 +143,7 @@ func (b *dashboard) streamEvents(w http.ResponseWriter, r *http.Request) {
 		passed := b.events.take(l)
 		switch {
 		case passed.Events != nil || passed.Missed > 0:
-			text, failed := json.Append(nil, passed)
+			text, failed := json.Codec.Append(nil, passed)
 			if failed == nil {
 				failed = s.send("events", text)
 			}

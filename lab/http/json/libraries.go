@@ -28,7 +28,7 @@ type library struct {
 // libraries by the names of their rows.
 func libraries() map[string]library {
 	return map[string]library{
-		"Sabir":            {sabirDecode(), func(buffer []byte, u *user.User) ([]byte, error) { return sabir.Append(buffer, u) }},
+		"Sabir":            {sabirDecode(), func(buffer []byte, u *user.User) ([]byte, error) { return sabir.Codec.Append(buffer, u) }},
 		"encoding/json":    {validated(json.Unmarshal), encodingJSON()},
 		"encoding/json/v2": {validated(func(text []byte, v any) error { return jsonv2.Unmarshal(text, v) }), encodingJSONv2()},
 		"sonic":            {validated(sonic.Unmarshal), sonicEncode},
@@ -46,7 +46,7 @@ func sabirDecode() func([]byte, *user.User) error {
 		log.Fatal(err)
 	}
 	return func(text []byte, u *user.User) error {
-		if err := sabir.Decode(text, u); err != nil {
+		if err := sabir.Codec.Decode(text, u); err != nil {
 			return err
 		}
 		return rules.Check(unsafe.Pointer(u))

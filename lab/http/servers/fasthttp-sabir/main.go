@@ -38,7 +38,7 @@ func serve(c *fasthttp.RequestCtx) {
 
 func updateUser(c *fasthttp.RequestCtx) {
 	var u user.User
-	if err := json.Decode(c.PostBody(), &u); err != nil {
+	if err := json.Codec.Decode(c.PostBody(), &u); err != nil {
 		c.Error(err.Error(), fasthttp.StatusBadRequest)
 		return
 	}
@@ -52,7 +52,7 @@ func updateUser(c *fasthttp.RequestCtx) {
 
 func answer(c *fasthttp.RequestCtx, value any) {
 	c.SetContentType("application/json")
-	body, err := json.Append(c.Response.Body(), value)
+	body, err := json.Codec.Append(c.Response.Body(), value)
 	if err != nil {
 		c.Error(err.Error(), fasthttp.StatusInternalServerError)
 		return

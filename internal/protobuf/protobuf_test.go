@@ -11,7 +11,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/internal/claim"
+	"github.com/sabir-go/sabir/internal/protobuf"
 )
 
 func TestAMessageComesBack(t *testing.T) {
@@ -88,7 +89,7 @@ func TestMessagesAreClaimedAndNothingElse(t *testing.T) {
 		reflect.TypeFor[string]():                  "",
 		reflect.TypeFor[any]():                     "",
 	} {
-		if got := codec.Claimed(typ); got != want {
+		if got := claim.Codec(typ); got != want {
 			t.Errorf("%v is claimed by %q, want %q", typ, got, want)
 		}
 	}

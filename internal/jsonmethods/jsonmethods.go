@@ -1,4 +1,5 @@
-package json
+// Package jsonmethods knows which types define by methods of their own what their values look like in JSON.
+package jsonmethods
 
 import (
 	"encoding"
@@ -15,15 +16,14 @@ var (
 	readMethods = []reflect.Type{
 		reflect.TypeFor[jsonv2.Unmarshaler](), reflect.TypeFor[jsonv2.UnmarshalerFrom](), reflect.TypeFor[encoding.TextUnmarshaler](),
 	}
-	binaryMethods = []reflect.Type{reflect.TypeFor[encoding.BinaryMarshaler]()} // package layout would take these
 )
 
-// WritesItself reports whether a method of t, or of a pointer to it, such as MarshalJSON or MarshalText, defines what its values
+// Write reports whether a method of t, or of a pointer to it, such as MarshalJSON or MarshalText, defines what its values
 // look like in JSON, and not its fields or elements. A time.Time does.
-func WritesItself(t reflect.Type) bool { return implements(t, writeMethods) }
+func Write(t reflect.Type) bool { return implements(t, writeMethods) }
 
-// ReadsItself is WritesItself for the methods that read, such as UnmarshalJSON and UnmarshalText.
-func ReadsItself(t reflect.Type) bool { return implements(t, readMethods) }
+// Read is [Write] for the methods that read, such as UnmarshalJSON and UnmarshalText.
+func Read(t reflect.Type) bool { return implements(t, readMethods) }
 
 func implements(t reflect.Type, methods []reflect.Type) bool {
 	for _, m := range methods {

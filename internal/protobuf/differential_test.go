@@ -17,8 +17,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/sabir-go/sabir/codec/protobuf"
 	"github.com/sabir-go/sabir/internal/codectest"
+	"github.com/sabir-go/sabir/internal/protobuf"
 )
 
 type point struct {

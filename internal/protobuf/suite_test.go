@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/sabir-go/sabir/codec/protobuf"
 	"github.com/sabir-go/sabir/internal/codectest"
+	"github.com/sabir-go/sabir/internal/protobuf"
 )
 
 var features = codectest.Features{

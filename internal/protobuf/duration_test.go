@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/internal/protobuf"
 )
 
 type timed struct {
