@@ -15,6 +15,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gen/openapi"
 	"github.com/sabir-go/sabir/internal/api"
+	documents "github.com/sabir-go/sabir/internal/openapi"
 	"github.com/sabir-go/sabir/internal/protofile"
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/mcp"
@@ -92,7 +93,7 @@ func TestThePageOfSchemasIsWhatTheDoorsSay(t *testing.T) {
 	}
 	events := api.API{Title: "shop", Version: "1"}
 	events.AddMessages(messages.Messages, messages.Defs)
-	async, err := openapi.AsyncAPI(events)
+	async, err := documents.AsyncAPI(events)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sabir-go/sabir/gen/openapi"
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/gofile"
+	"github.com/sabir-go/sabir/internal/openapi"
 	"github.com/sabir-go/sabir/internal/typescript"
 )
 

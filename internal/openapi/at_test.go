@@ -10,7 +10,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
-	"github.com/sabir-go/sabir/gen/openapi"
+	"github.com/sabir-go/sabir/internal/openapi"
 )
 
 type findBook struct {
@@ -41,7 +41,7 @@ func library(t *testing.T, options ...gateway.HTTPOption) (address string) {
 	sabir.Handle(books, "add", func(_ context.Context, in book) (sabir.Empty, error) { return sabir.Empty{}, nil },
 		sabir.Route("POST", "/books"), sabir.Deprecated("use nothing"))
 	sabir.HandleStream(books, "read", func(_ context.Context, s *sabir.Stream[findBook, []byte]) error { return nil })
-	node := sabir.NewNode(sabir.Serve(books), sabir.HTTP(":0", append(options, openapi.At("/docs"))...))
+	node := sabir.NewNode(sabir.Serve(books), sabir.HTTP(":0", append(options, openapi.At("/docs", false))...))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

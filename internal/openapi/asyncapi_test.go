@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir/gen/openapi"
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/openapi"
 	"github.com/sabir-go/sabir/internal/schema"
 )
 

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir/gen/openapi"
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/httpaccess"
+	"github.com/sabir-go/sabir/internal/openapi"
 	"github.com/sabir-go/sabir/web"
 )
 
@@ -171,19 +171,19 @@ func TestWhichCallersMayReadThePage(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		site         web.Site
-		options      []openapi.Option
+		anyone       bool
 		bearer       string
 		public       bool // runs before the authentication of the gateway
 		index, paper int  // status of the page and of the document
 	}{
-		{"a gateway without a key", web.Site{API: get}, nil, "", false, 200, 200},
-		{"a gateway that is open", web.Site{API: get, Open: true}, nil, "", true, 200, 200},
-		{"a gateway with a key, without it", web.Site{API: get, Keys: httpaccess.NewKeys(key)}, nil, "", true, 200, 401},
-		{"a gateway with a key, with another", web.Site{API: get, Keys: httpaccess.NewKeys(key)}, nil, "Bearer wrong", true, 200, 401},
-		{"a gateway with a key, with it", web.Site{API: get, Keys: httpaccess.NewKeys(key)}, nil, "Bearer " + key, true, 200, 200},
-		{"a gateway with a key, documentation for anyone", web.Site{API: get, Keys: httpaccess.NewKeys(key)}, []openapi.Option{openapi.Public()}, "", true, 200, 200},
+		{"a gateway without a key", web.Site{API: get}, false, "", false, 200, 200},
+		{"a gateway that is open", web.Site{API: get, Open: true}, false, "", true, 200, 200},
+		{"a gateway with a key, without it", web.Site{API: get, Keys: httpaccess.NewKeys(key)}, false, "", true, 200, 401},
+		{"a gateway with a key, with another", web.Site{API: get, Keys: httpaccess.NewKeys(key)}, false, "Bearer wrong", true, 200, 401},
+		{"a gateway with a key, with it", web.Site{API: get, Keys: httpaccess.NewKeys(key)}, false, "Bearer " + key, true, 200, 200},
+		{"a gateway with a key, documentation for anyone", web.Site{API: get, Keys: httpaccess.NewKeys(key)}, true, "", true, 200, 200},
 	} {
-		h, err := openapi.Mounted("/docs", c.site, c.options...)
+		h, err := openapi.Mounted("/docs", c.anyone, c.site)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +200,7 @@ func TestWhichCallersMayReadThePage(t *testing.T) {
 
 func TestWithoutTheKeyThePolicyDoesNotNameServers(t *testing.T) {
 	a := shop(t)
-	h, err := openapi.Mounted("/docs", web.Site{API: func() api.API { return a }, Keys: httpaccess.NewKeys("correct-horse-battery")})
+	h, err := openapi.Mounted("/docs", false, web.Site{API: func() api.API { return a }, Keys: httpaccess.NewKeys("correct-horse-battery")})
 	if err != nil {
 		t.Fatal(err)
 	}

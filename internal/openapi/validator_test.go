@@ -17,8 +17,8 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/sabir-go/sabir/gen/openapi"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/openapi"
 )
 
 // parsed validates a document against OpenAPI's own schema, and reads it, which follows all references.

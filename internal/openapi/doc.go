@@ -1,4 +1,4 @@
-// Package openapi documents the actions of a node over HTTP, for users and programs: as an OpenAPI 3.1 document
+// Package openapi is the engine of package gen/openapi and of sabir gen openapi: it documents the actions of a node over HTTP as an OpenAPI 3.1 document
 // (https://spec.openapis.org/oas/v3.1.1.html), as a JSON Schema for each named type, and as a page to read and to try
 // things on, which is served by the node itself and loads nothing from elsewhere.
 //

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir/gen/openapi"
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/bind"
+	"github.com/sabir-go/sabir/internal/openapi"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/schema"
 	"github.com/sabir-go/sabir/introspect"

@@ -1,0 +1,4 @@
+package openapi
+
+// Mounted is the handler that At mounts.
+var Mounted = siteHandler
