@@ -36,7 +36,7 @@ func (a *Action) checkStatuses(def *definition) error {
 			return badAnnotation(def, "Status(%d) is given twice", s.Status)
 		}
 		for _, name := range s.Headers {
-			if err := gateway.CheckHeader(name, ""); err != nil {
+			if err := answer.CheckHeader(name, ""); err != nil {
 				return badAnnotation(def, "Status(%d): %w", s.Status, err)
 			}
 		}
@@ -82,7 +82,7 @@ func SetTrailer(ctx context.Context, name, value string) error {
 }
 
 func setAnswer(ctx context.Context, name, value string, set func(a gateway.Answer, name, value string) error) error {
-	err := gateway.CheckHeader(name, value)
+	err := answer.CheckHeader(name, value)
 	if a := answerOf(ctx); err == nil && a != nil {
 		err = set(a, name, value)
 	}
@@ -159,7 +159,7 @@ func takePairs(pairs []wire.Pair, to gateway.Answer) {
 		said.Add(p.Name, p.Value)
 	}
 	valid := func(list []answer.Field) []answer.Field {
-		return slices.DeleteFunc(list, func(f answer.Field) bool { return gateway.CheckHeader(f.Name, f.Value) != nil })
+		return slices.DeleteFunc(list, func(f answer.Field) bool { return answer.CheckHeader(f.Name, f.Value) != nil })
 	}
 	said.Header, said.Trailer = valid(said.Header), valid(said.Trailer)
 	if said.Status < 200 || said.Status > 399 {

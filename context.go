@@ -7,8 +7,8 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/admission"
+	"github.com/sabir-go/sabir/internal/requestid"
 )
 
 // CallInfo describes the call or event that a handler is handling.
@@ -378,5 +378,5 @@ func withAnyRequestID(ctx context.Context) context.Context {
 	if RequestIDFromContext(ctx) != "" {
 		return ctx
 	}
-	return WithRequestID(ctx, gateway.NewRequestID())
+	return WithRequestID(ctx, requestid.New())
 }

@@ -171,7 +171,7 @@ func ExampleHandleStream() {
 		panic(err)
 	}
 	defer stream.Close()
-	for _, n := range []int{1, 2, 3} { // fewer than gateway.StreamWindow, so no Send waits
+	for _, n := range []int{1, 2, 3} { // fewer than 16, so no Send waits
 		if err := stream.Send(n); err != nil {
 			panic(err)
 		}

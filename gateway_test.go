@@ -16,6 +16,7 @@ import (
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/race"
+	"github.com/sabir-go/sabir/internal/requestid"
 )
 
 type doubleIn struct {
@@ -237,7 +238,7 @@ func TestACallFromOutsideTakesOneAllocation(t *testing.T) {
 func TestRequestIDsAreRandomUUIDs(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
-		text := string(gateway.AppendRequestID([]byte("x")))
+		text := string(requestid.Append([]byte("x")))
 		id, err := uuid.Parse(text[1:])
 		if err != nil || text[0] != 'x' || id.Version() != 4 || id.Variant() != uuid.RFC4122 || id.String() != text[1:] || seen[text] {
 			t.Fatalf("%q: version %v, %v", text, id.Version(), err)

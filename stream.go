@@ -17,7 +17,7 @@ import (
 // Stream[In, Out], its caller a Stream[Out, In]. One goroutine may receive while another sends; neither Recv nor Send may
 // be called by two at once.
 //
-// Both directions have back-pressure: Send waits when the other side is [gateway.StreamWindow] values or 256 KiB behind; a larger
+// Both directions have back-pressure: Send waits when the other side is 16 values or 256 KiB behind; a larger
 // value is sent when no other is under way, and over a link [cluster.Limits] sets the bytes. While the streams of the node hold more
 // than their part of [BufferLimits], those whose receivers take nothing are ended with [ErrStreamTooSlow].
 type Stream[R, S any] struct {

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/admission"
 	"github.com/sabir-go/sabir/internal/memory"
 )
 
@@ -13,7 +13,7 @@ import (
 const streamWindowBytes = 256 << 10
 
 // streamQueue carries the values of one direction of a stream within a process, which are given by pointer. It holds up to
-// gateway.StreamWindow values, of streamWindowBytes together. One goroutine puts values in while others take them out.
+// admission.StreamWindow values, of streamWindowBytes together. One goroutine puts values in while others take them out.
 type streamQueue interface {
 	// put puts a value in and waits for space. It is false where gone or ended was closed before; ended may be nil.
 	put(from any, gone, ended <-chan struct{}) bool
@@ -39,7 +39,7 @@ type queuedValue[T any] struct {
 }
 
 func newStreamQueue[T any](account *memory.Account, end func()) streamQueue {
-	q := &valueQueue[T]{values: make(chan queuedValue[T], gateway.StreamWindow)}
+	q := &valueQueue[T]{values: make(chan queuedValue[T], admission.StreamWindow)}
 	q.space.measure, q.space.window, q.space.freed = memory.SizerOf(reflect.TypeFor[T]()), account.Window(end), make(chan struct{}, 1)
 	return q
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/admission"
 	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
@@ -149,8 +149,8 @@ func TestSenderWaitsForASlowReceiver(t *testing.T) {
 			t.Fatal(err)
 		}
 		bubbletest.Wait()
-		if sent != gateway.StreamWindow {
-			t.Errorf("%d values sent, the window is %d", sent, gateway.StreamWindow)
+		if sent != admission.StreamWindow {
+			t.Errorf("%d values sent, the window is %d", sent, admission.StreamWindow)
 		}
 		for range 5 {
 			if _, err := st.Recv(); err != nil {
@@ -158,7 +158,7 @@ func TestSenderWaitsForASlowReceiver(t *testing.T) {
 			}
 		}
 		bubbletest.Wait()
-		if sent != gateway.StreamWindow+5 {
+		if sent != admission.StreamWindow+5 {
 			t.Errorf("%d values sent after 5 were taken", sent)
 		}
 		st.Close()

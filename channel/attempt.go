@@ -13,7 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel/engine"
-	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/requestid"
 )
 
 // handle runs the handler for one message and reports the result to the broker.
@@ -194,7 +194,7 @@ func deadID(d *engine.Delivery, channel, group string) string {
 	case d.Sequence != 0:
 		return derivedID("", strconv.FormatUint(d.Sequence, 10), channel, group)
 	}
-	return gateway.NewRequestID()
+	return requestid.New()
 }
 
 // shortened cuts a reason to the length that a message's head can hold.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/channel/engine"
-	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/requestid"
 )
 
 // A message that kills the process is handed out again, and with it all that the process held: what other handlers were at
@@ -59,7 +59,7 @@ func (r *runner) mark(d *engine.Delivery) (keys []string, err error) {
 	ctx, cancel := context.WithTimeout(r.handling, brokerTimeout)
 	defer cancel()
 	spec, now := r.begunSpec(), time.Now()
-	head := engine.Head{ID: gateway.NewRequestID(), Time: now, Metadata: map[string]string{markOf: d.ID}, Dead: &engine.Dead{Channel: r.spec.Name,
+	head := engine.Head{ID: requestid.New(), Time: now, Metadata: map[string]string{markOf: d.ID}, Dead: &engine.Dead{Channel: r.spec.Name,
 		Group: r.Group, Sequence: d.Sequence, Attempts: d.Attempt, Time: now, Node: r.node.ID(), Reason: "begun alone"}}
 	begun := &engine.Outgoing{Message: engine.Message{Head: head}}
 	if err := r.broker.publish(ctx, spec, []*engine.Outgoing{begun}); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/requestid"
 )
 
 // Receipt is returned when the broker keeps a message.
@@ -113,7 +113,7 @@ func (c *Channel[T]) publisher(ctx context.Context, from sabir.Caller) (*broker,
 // newOutgoing is a message without its data.
 func (b *broker) newOutgoing(ctx context.Context, format string) *engine.Outgoing {
 	ctx = b.node.Carry(ctx)
-	return &engine.Outgoing{Message: engine.Message{Head: engine.Head{ID: gateway.NewRequestID(), Time: time.Now(), Codec: format,
+	return &engine.Outgoing{Message: engine.Message{Head: engine.Head{ID: requestid.New(), Time: time.Now(), Codec: format,
 		Request: sabir.RequestIDFromContext(ctx), Metadata: sabir.MetadataFromContext(ctx)}}}
 }
 

@@ -7,7 +7,7 @@
 //		if action == nil || !action.Public() {
 //			return nil, sabir.ErrActionNotFound
 //		}
-//		in := gateway.Inbound{Context: request.ctx, RequestID: NewRequestID(), Limit: 30 * time.Second}
+//		in := gateway.Inbound{Context: request.ctx, RequestID: request.id, Limit: 30 * time.Second}
 //		return action.ServeJSON(in, nil, request.body)
 //	}
 //
@@ -65,10 +65,6 @@ type Inbound struct {
 	// after the return: it must be safe at all times. nil for none.
 	Borrowed interface{ Value(key any) any }
 }
-
-// StreamWindow is the number of values that may be under way in each direction of a stream before Send waits. A gateway that
-// lends buffers to the values of a stream needs that many, and those in its own hands.
-const StreamWindow = 16
 
 // HTTPConfig holds the values of sabir.HTTP and its options, for the package that serves it.
 type HTTPConfig struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/names"
+	"github.com/sabir-go/sabir/internal/requestid"
 )
 
 // Cache keeps answers of actions, and later calls get them from it. One cache can serve many actions; [Cached] puts it around
@@ -85,7 +86,7 @@ func (c *Cache) invalidateHere(ctx context.Context, patterns []string) error {
 func (c *Cache) InvalidateOn(s *sabir.Service, event string, patterns ...string) {
 	sabir.On(s, event, func(ctx context.Context, _ any) error {
 		return c.invalidateHere(ctx, patterns)
-	}, sabir.ConsumerGroup("cache-"+gateway.NewRequestID()))
+	}, sabir.ConsumerGroup("cache-"+requestid.New()))
 }
 
 // Cached answers calls of an action from a [Cache]. Used on several actions, each has its own answers.

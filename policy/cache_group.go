@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/names"
+	"github.com/sabir-go/sabir/internal/requestid"
 )
 
 // InvalidateAcross makes one of the caches of a name on all nodes of a cluster, for invalidation: when [Cache.Invalidate]
@@ -39,7 +39,7 @@ func (c *Cache) InvalidateAcross(s *sabir.Service, name string) {
 		c.problems = append(c.problems, fmt.Errorf(`InvalidateAcross(%q): want a name without "*"`, name))
 		return
 	}
-	t := &cacheGroup{name: name, id: gateway.NewRequestID(), service: s}
+	t := &cacheGroup{name: name, id: requestid.New(), service: s}
 	c.cacheGroup = t
 	sabir.On(s, t.event(), func(ctx context.Context, news cleaned) error {
 		if news.By == t.id {

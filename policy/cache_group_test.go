@@ -12,8 +12,8 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/requestid"
 	"github.com/sabir-go/sabir/policy"
 	_ "github.com/sabir-go/sabir/transport/redis"
 	_ "github.com/sabir-go/sabir/transport/tcp"
@@ -118,7 +118,7 @@ func TestInvalidateOnAndInvalidateAcrossGoTogether(t *testing.T) {
 	members := newCluster(t, "tcp://127.0.0.1:0", &value, func(c *policy.Cache, s *sabir.Service, _ int) {
 		prices(c, s, 0)
 		c.InvalidateOn(s, "price.changed", "**")
-		sabir.On(s, "$cache.**", func(context.Context, any) error { received.Add(1); return nil }, sabir.ConsumerGroup(gateway.NewRequestID()))
+		sabir.On(s, "$cache.**", func(context.Context, any) error { received.Add(1); return nil }, sabir.ConsumerGroup(requestid.New()))
 	})
 	for _, m := range members {
 		m.get(t)

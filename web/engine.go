@@ -2,9 +2,9 @@ package web
 
 import (
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/http1"
 	"github.com/sabir-go/sabir/internal/isolate"
+	"github.com/sabir-go/sabir/internal/requestid"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -25,7 +25,7 @@ func (s *server) Take(x *exchange.Exchange) bool {
 	}
 	x.Route, x.Limit = to, to.limit
 	if x.ID = givenID(&x.Header); x.ID == "" {
-		x.MakeID(gateway.AppendRequestID)
+		x.MakeID(requestid.Append)
 	}
 	return true
 }

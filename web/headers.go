@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/admission"
 	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/principal"
+	"github.com/sabir-go/sabir/internal/requestid"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -49,7 +49,7 @@ func requestID(h *exchange.Header) string {
 	if given := givenID(h); given != "" {
 		return strings.Clone(given) // for logs, without the rest of its request
 	}
-	return gateway.NewRequestID()
+	return requestid.New()
 }
 
 // givenID returns the client's id for the request if it consists of 1 to 128 printable ASCII characters without spaces,

@@ -10,8 +10,8 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/names"
+	"github.com/sabir-go/sabir/internal/requestid"
 )
 
 // Delivery says which events [Deliver] sends, and where.
@@ -73,7 +73,7 @@ func (d *Delivery) keep(ctx context.Context, deliveries *channel.Channel[waiting
 	if err != nil {
 		return err
 	}
-	e := Event{ID: gateway.NewRequestID(), Source: d.Source, Type: d.Prefix + info.Event, Time: time.Now().UTC(), Data: payload}
+	e := Event{ID: requestid.New(), Source: d.Source, Type: d.Prefix + info.Event, Time: time.Now().UTC(), Data: payload}
 	if trace := sabir.MetadataFromContext(ctx)["traceparent"]; trace != "" {
 		e.Extensions = map[string]string{"traceparent": trace}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/hessian"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/requestid"
 )
 
 // consume serves a consumer until its connection ends.
@@ -169,7 +170,7 @@ func (b *bridge) served(m *mapping, name string) *sabir.Action {
 func (inv *invocation) inbound(ctx context.Context, answer gateway.Answer) (gateway.Inbound, error) {
 	metadata, err := inv.metadata()
 	// Consumers have timers of their own, so nobody needs to be answered at the limit while the handler still runs.
-	return gateway.Inbound{Context: ctx, Metadata: metadata, Limit: inv.timeout(), Watched: true, Answer: answer, RequestID: gateway.NewRequestID()}, err
+	return gateway.Inbound{Context: ctx, Metadata: metadata, Limit: inv.timeout(), Watched: true, Answer: answer, RequestID: requestid.New()}, err
 }
 
 func notFound(m *mapping, inv *invocation, b *bridge) error {

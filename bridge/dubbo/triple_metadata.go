@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/answer"
 	"github.com/sabir-go/sabir/internal/inbound"
 )
 
@@ -74,7 +74,7 @@ func setAttachments(h http.Header, prefix string, pairs map[string]string) {
 	names := make(map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(pairs)) {
 		lower := strings.ToLower(name)
-		if !isAttachment(lower) || gateway.CheckHeader(name, pairs[name]) != nil {
+		if !isAttachment(lower) || answer.CheckHeader(name, pairs[name]) != nil {
 			continue
 		}
 		h.Set(prefix+lower, pairs[name])
@@ -105,7 +105,7 @@ func setCallHeaders(ctx context.Context, h http.Header, to calledMethod, applica
 		pairs[paramTag] = tag
 	}
 	setAttachments(h, "", pairs)
-	if gateway.CheckHeader(headerConsumer, application) == nil {
+	if answer.CheckHeader(headerConsumer, application) == nil {
 		h.Set(headerConsumer, application)
 	}
 	if m.version != "" {

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/internal/inbound"
+	"github.com/sabir-go/sabir/internal/requestid"
 )
 
 // bridge is a node as a member of a go-micro project. As an extension it is there before the services, so that these can call go-micro's
@@ -67,7 +67,7 @@ func (b *bridge) Name() string { return "micro" }
 
 // Start begins to listen, and finds the services of go-micro.
 func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
-	b.node, b.instance = n, gateway.NewRequestID()[:8]
+	b.node, b.instance = n, requestid.New()[:8]
 	if err := b.config.check(); err != nil {
 		return err
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/gomicro"
 	"github.com/sabir-go/sabir/internal/names"
+	"github.com/sabir-go/sabir/internal/requestid"
 )
 
 // message is an event as go-micro's brokers carry it, as JSON.
@@ -34,7 +34,7 @@ func (b *bridge) messageFor(ctx context.Context, r *sabir.Request) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	id := gateway.NewRequestID()
+	id := requestid.New()
 	h := make(http.Header)
 	b.setContext(ctx, h)
 	h.Set("Content-Type", b.format.contentType)

@@ -17,6 +17,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/accept"
+	"github.com/sabir-go/sabir/internal/requestid"
 )
 
 const (
@@ -235,7 +236,7 @@ func inboundFrom(ctx context.Context, h http.Header, a gateway.Answer) (gateway.
 	metadata, err := metadataOf(h)
 	id := h.Get(headerRequest)
 	if id == "" || len(id) > 255 {
-		id = gateway.NewRequestID()
+		id = requestid.New()
 	}
 	from := h.Get(headerFrom)
 	return gateway.Inbound{

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/inbound"
+	"github.com/sabir-go/sabir/internal/requestid"
 	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"
@@ -75,7 +75,7 @@ const (
 
 // Start joins the Moleculer nodes.
 func (b *bridge) Start(ctx context.Context, n *sabir.Node) error {
-	b.node, b.id, b.instance = n, b.NodeID, gateway.NewRequestID()
+	b.node, b.id, b.instance = n, b.NodeID, requestid.New()
 	if b.id == "" {
 		b.id = n.ID()
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/requestid"
 )
 
 // pendingCalls are the calls that were sent to Moleculer nodes, by id.
@@ -116,7 +116,7 @@ func (p *peer) Send(ctx context.Context, r *sabir.Request) error {
 	if err := ctx.Err(); err != nil {
 		return sabir.AsError(err)
 	}
-	c := &pendingCall{id: gateway.NewRequestID(), node: p.id, action: action, answered: make(chan *response, 1), failed: make(chan error, 1)}
+	c := &pendingCall{id: requestid.New(), node: p.id, action: action, answered: make(chan *response, 1), failed: make(chan error, 1)}
 	sent := sabir.MetadataFromContext(ctx)
 	held := buffers.Get().(*[]byte)
 	w := writing{as: b.wire, out: b.appendHead((*held)[:0], p.version)}
@@ -244,7 +244,7 @@ func (p *peer) Emit(ctx context.Context, group string, r *sabir.Request) error {
 	if b.down.Load() || p.ctx.Err() != nil {
 		return unreachable(name, p.id)
 	}
-	id := gateway.NewRequestID()
+	id := requestid.New()
 	held := buffers.Get().(*[]byte)
 	groups := []string{group}
 	if group == "" {

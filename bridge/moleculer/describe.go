@@ -12,7 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	ownjson "github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/requestid"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 // schemas. It fails if no node answers.
 func Describe(ctx context.Context, c Config) (json.RawMessage, error) {
 	if c.NodeID == "" {
-		c.NodeID = "sabir-" + gateway.NewRequestID()[:8] // which is nobody's
+		c.NodeID = "sabir-" + requestid.New()[:8] // which is nobody's
 	}
 	b := newBridge(configOf(c))
 	node := sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)), sabir.WithExtension(b))

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/requestid"
 )
 
 type sendParamsKey struct{}
@@ -32,7 +32,7 @@ func (p *peer) Open(ctx context.Context, action *sabir.Action) (sabir.ForeignStr
 	s := &opened{peer: p, sent: sabir.MetadataFromContext(ctx)}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.params, s.upload = valueAt(ctx, sendParamsKey{})
-	s.call = &pendingCall{id: gateway.NewRequestID(), node: p.id, action: name, stream: newChunks(&p.bridge.waiting)}
+	s.call = &pendingCall{id: requestid.New(), node: p.id, action: name, stream: newChunks(&p.bridge.waiting)}
 	p.bridge.calls.add(s.call)
 	return s, nil
 }

@@ -33,7 +33,7 @@ func run(ctx context.Context) error {
 	}
 	defer node.Stop(ctx)
 
-	// Over HTTP every request has an id; in process a caller sets one if it needs it. gateway.NewRequestID() makes one.
+	// Over HTTP every request has an id; in process a caller sets one if it needs it, such as a UUID.
 	ctx = sabir.WithRequestID(ctx, "request-42")
 	ctx = sabir.WithMetadata(ctx, "tenant", "acme")
 	_, err := sabir.Call[Receipt](ctx, node, "orders.place", Order{"pen"})

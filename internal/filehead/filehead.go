@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/answer"
 )
 
 // metadataKey is the key of the metadata with the key and the method.
@@ -41,7 +41,7 @@ func Ask(r *http.Request) (key string, metadata map[string]string) {
 	key = "head-" + rand.Text()
 	metadata = map[string]string{metadataKey: key + " " + r.Method}
 	for _, name := range Conditions {
-		if value := strings.Join(r.Header.Values(name), ", "); value != "" && len(value) <= maxCondition && gateway.CheckHeader(name, value) == nil {
+		if value := strings.Join(r.Header.Values(name), ", "); value != "" && len(value) <= maxCondition && answer.CheckHeader(name, value) == nil {
 			metadata[strings.ToLower(name)] = value
 		}
 	}
@@ -71,7 +71,7 @@ func Read(value []byte, key string) (head *Head, is bool, err error) {
 		return nil, true, errHead
 	}
 	for name, value := range head.Header {
-		if !slices.Contains(Headers, name) || gateway.CheckHeader(name, value) != nil {
+		if !slices.Contains(Headers, name) || answer.CheckHeader(name, value) != nil {
 			return nil, true, errHead
 		}
 	}

@@ -2,7 +2,7 @@ package httpstream
 
 import (
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/admission"
 )
 
 // ReuseUploadBuffers is the middleware of web.ReuseUploadBuffers.
@@ -25,7 +25,7 @@ const (
 	// borrowedBuffers is the number of buffers that a handler that borrows needs: the stream's window, the one that the handler
 	// works on, and the one that is filled. When Send has returned, the window has that many at the most, so the handler has
 	// received what came before them, and is done with what came before that.
-	borrowedBuffers = gateway.StreamWindow + 2
+	borrowedBuffers = admission.StreamWindow + 2
 )
 
 // chunkBuffer holds the buffers that an upload is read into.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/requestid"
 )
 
 // schemaSource returns the schemas of an action that the node offers: {"in": …, "out": …, "$defs": …}.
@@ -136,7 +136,7 @@ func (b *dashboard) call(w http.ResponseWriter, r *http.Request) {
 		b.fail(w, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrStreamWanted.Name, "%s is a stream: open it with the command line (sabir stream %[1]s)", a.Name))
 		return
 	}
-	id := gateway.NewRequestID()
+	id := requestid.New()
 	ctx, cancel := context.WithTimeout(sabir.WithRequestID(r.Context(), id), callLimit)
 	defer cancel()
 	start := time.Now()

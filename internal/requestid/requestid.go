@@ -1,20 +1,21 @@
-package gateway
+// Package requestid makes ids: of requests, messages and connections.
+package requestid
 
 import (
 	"encoding/hex"
 	"math/rand/v2"
 )
 
-// NewRequestID returns a fresh id for sabir.WithRequestID: a random UUID (RFC 9562, version 4). It identifies requests, and is no
+// New returns a fresh id, such as sabir.RequestIDs gives: a random UUID (RFC 9562, version 4). It identifies requests, and is no
 // secret: its bits come from math/rand/v2, which the runtime seeds from the system.
-func NewRequestID() string {
+func New() string {
 	var text [36]byte
-	return string(AppendRequestID(text[:0]))
+	return string(Append(text[:0]))
 }
 
-// AppendRequestID appends a fresh request id to dst, as [NewRequestID] returns one: a random UUID (RFC 9562, version 4). It
+// Append appends a fresh request id to dst, as [New] returns one: a random UUID (RFC 9562, version 4). It
 // allocates nothing where dst has space for 36 bytes.
-func AppendRequestID(dst []byte) []byte {
+func Append(dst []byte) []byte {
 	high, low := rand.Uint64(), rand.Uint64()
 	high, low = high&^0xf000|0x4000, low&^(3<<62)|2<<62 // the version and the variant
 	var text [36]byte
