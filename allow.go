@@ -207,9 +207,9 @@ func (from caller) attrs(ctx context.Context, n *Node, what, verdict string) []a
 	var principal struct {
 		Subject string `json:"sub"`
 	}
-	if text := MetadataFromContext(ctx)[identity.PrincipalKey]; text != "" {
+	if text := metadataOf(ctx)[identity.PrincipalKey]; text != "" {
 		_ = json.Unmarshal([]byte(text), &principal) // without a subject it is none
 	}
 	return []any{"principal", principal.Subject, "node", node, "names", names, "service", from.service, "action", what, "verdict", verdict,
-		"request_id", RequestIDFromContext(ctx)}
+		"request_id", requestIDOf(ctx)}
 }

@@ -16,7 +16,7 @@ import (
 // as application/x-www-form-urlencoded or multipart/form-data.
 //
 // A stream's inputs all have what the path, the query and the headers say. Those of an upload, []byte, have no fields: the path's
-// parameters are metadata of the call, see [MetadataFromContext].
+// parameters are metadata of the call, see [WithMetadata].
 //
 // A pattern that does not fit the input is reported when the service starts.
 func Route(method, pattern string) ActionOption {

@@ -119,8 +119,8 @@ func TestAnEventFromElsewhereReachesItsHandlerAsThoseOfTheNodeDo(t *testing.T) {
 	finished := false
 	r := eventReceiver(t, func(ctx context.Context, payload any) error {
 		info := sabir.InfoFromContext(ctx)
-		if info.Event != "order.placed" || info.Service != "v2.shop" || info.Node != "n1" || info.RequestID != "r-1" || sabir.MetadataFromContext(ctx)["tenant"] != "acme" {
-			t.Errorf("the context says %+v, %v", info, sabir.MetadataFromContext(ctx))
+		if info.Event != "order.placed" || info.Service != "v2.shop" || info.Node != "n1" || info.RequestID != "r-1" || sabir.InfoFromContext(ctx).Metadata["tenant"] != "acme" {
+			t.Errorf("the context says %+v, %v", info, sabir.InfoFromContext(ctx).Metadata)
 		}
 		sabir.Go(ctx, func(context.Context) error {
 			finished = true

@@ -18,8 +18,10 @@ type CallInfo struct {
 	Service   string // full name of the service whose handler runs
 	CalledBy  string // full name of the action or the event whose handler made this call; "" at the root
 	RequestID string // see WithRequestID; "" where none was given
-	Depth     int    // 1 at the root, one more with each nested call
-	Node      string // the node that runs the handler
+	// Metadata is what the context carries, see WithMetadata; nil where there is none. It must not be changed.
+	Metadata map[string]string
+	Depth    int    // 1 at the root, one more with each nested call
+	Node     string // the node that runs the handler
 	// From is the node that made the call or emitted the event: Node, or the other end of the link, or a node of another framework. It is "" for what
 	// came in otherwise, such as over HTTP, and for a message of a channel.
 	From      string
@@ -27,9 +29,9 @@ type CallInfo struct {
 	Groups    []string // in an event handler: those that the emitter chose, see [Groups]; nil for all. It must not be changed.
 }
 
-// InfoFromContext describes the call whose handler got ctx. Outside a handler only RequestID can be set.
+// InfoFromContext describes the call whose handler got ctx. Outside a handler only RequestID and Metadata can be set.
 func InfoFromContext(ctx context.Context) CallInfo {
-	info := CallInfo{RequestID: RequestIDFromContext(ctx)}
+	info := CallInfo{RequestID: requestIDOf(ctx), Metadata: metadataOf(ctx)}
 	c := callOf(ctx)
 	if c == nil {
 		return info
@@ -61,15 +63,15 @@ func NodeFromContext(ctx context.Context) *Node {
 // WithMetadata returns a context whose calls carry the pair, on top of what ctx carries already. Keys are
 // case-sensitive. Metadata goes with the call to other nodes and on to all nested calls.
 func WithMetadata(ctx context.Context, key, value string) context.Context {
-	old := MetadataFromContext(ctx)
+	old := metadataOf(ctx)
 	pairs := make(map[string]string, len(old)+1)
 	maps.Copy(pairs, old)
 	pairs[key] = value
 	return context.WithValue(ctx, metadataKey{}, pairs)
 }
 
-// MetadataFromContext is the metadata that ctx carries; it must not be changed. It is nil where there is none.
-func MetadataFromContext(ctx context.Context) map[string]string {
+// metadataOf is the metadata that ctx carries; it must not be changed.
+func metadataOf(ctx context.Context) map[string]string {
 	pairs, _ := ctx.Value(metadataKey{}).(map[string]string)
 	return pairs
 }
@@ -352,8 +354,7 @@ func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
 }
 
-// RequestIDFromContext is the id of the request that ctx belongs to, or "".
-func RequestIDFromContext(ctx context.Context) string {
+func requestIDOf(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
 }
@@ -375,7 +376,7 @@ func RequestIDs() Middleware {
 }
 
 func withAnyRequestID(ctx context.Context) context.Context {
-	if RequestIDFromContext(ctx) != "" {
+	if requestIDOf(ctx) != "" {
 		return ctx
 	}
 	return WithRequestID(ctx, requestid.New())

@@ -57,15 +57,15 @@ func TestRequestIDsGivesAnIDToWhatHasNone(t *testing.T) {
 	s := sabir.NewService("chain")
 	var ids []string
 	sabir.Handle(s, "a", func(ctx context.Context, _ struct{}) (struct{}, error) {
-		ids = append(ids, sabir.RequestIDFromContext(ctx))
+		ids = append(ids, sabir.InfoFromContext(ctx).RequestID)
 		return sabir.Call[struct{}](ctx, s, "chain.b", struct{}{})
 	})
 	sabir.Handle(s, "b", func(ctx context.Context, _ struct{}) (struct{}, error) {
-		ids = append(ids, sabir.RequestIDFromContext(ctx))
+		ids = append(ids, sabir.InfoFromContext(ctx).RequestID)
 		return struct{}{}, sabir.Emit(ctx, s, "chain.done", 1)
 	})
 	sabir.On(s, "chain.done", func(ctx context.Context, _ int) error {
-		ids = append(ids, sabir.RequestIDFromContext(ctx))
+		ids = append(ids, sabir.InfoFromContext(ctx).RequestID)
 		return nil
 	})
 	node := start(t, sabir.Serve(s), sabir.Use(sabir.RequestIDs()))
@@ -90,12 +90,12 @@ func TestMetadataIsPassedOnThroughNestedCalls(t *testing.T) {
 		return sabir.Call[string](sabir.WithMetadata(ctx, "added", "2"), s, "chain.b", struct{}{})
 	})
 	sabir.Handle(s, "b", func(ctx context.Context, _ struct{}) (string, error) {
-		return fmt.Sprint(sabir.MetadataFromContext(ctx)), nil
+		return fmt.Sprint(sabir.InfoFromContext(ctx).Metadata), nil
 	})
 	node := start(t, sabir.Serve(s))
 	ctx := sabir.WithMetadata(context.Background(), "tenant", "1")
 	got, err := sabir.Call[string](ctx, node, "chain.a", struct{}{})
-	if err != nil || got != "map[added:2 tenant:1]" || len(sabir.MetadataFromContext(ctx)) != 1 {
+	if err != nil || got != "map[added:2 tenant:1]" || len(sabir.InfoFromContext(ctx).Metadata) != 1 {
 		t.Fatalf("got %s, %v", got, err)
 	}
 }

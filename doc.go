@@ -32,7 +32,7 @@
 //
 // Programs that know an action by its name only, such as gateways, use [Call], [Bind], [CallJSON], [OpenStream] and [CallStream], and
 // serve it with [Handle] and [HandleStream]. Deadlines and cancellation come with the context; what else a handler can ask of its
-// context is in [InfoFromContext], [RequestIDFromContext] and [MetadataFromContext].
+// context is in [InfoFromContext].
 //
 // # Events
 //

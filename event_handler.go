@@ -246,6 +246,6 @@ func (h *localEvent) finish(ctx context.Context) (err error) {
 }
 
 func (n *Node) logEvent(ctx context.Context, op *operation, pattern string, err error) {
-	n.log.ErrorContext(ctx, "event handler failed", "node", n.id, "event", op.name, "request_id", RequestIDFromContext(ctx), "service", op.service,
+	n.log.ErrorContext(ctx, "event handler failed", "node", n.id, "event", op.name, "request_id", requestIDOf(ctx), "service", op.service,
 		"pattern", pattern, "error", AsError(err))
 }

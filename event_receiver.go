@@ -53,7 +53,7 @@ func (s *Service) EventReceiver(event string, sub Subscription, handle func(ctx 
 
 // Receive hands one event to the handler and returns when that has returned, and all goroutines that it started with Go.
 // payload points to the value: a *T of Subscription.Type. requestID and metadata came with the event, for
-// [RequestIDFromContext] and [MetadataFromContext]; "" and nil are for none, and the map must not be changed later.
+// [InfoFromContext]; "" and nil are for none, and the map must not be changed later.
 //
 // A payload that breaks the rules in its struct tags does not reach the handler: the error matches [ErrValidationFailed].
 //

@@ -49,7 +49,7 @@ func (a *remoteAction) watcher() string {
 func sendToWatchers(ctx context.Context, to []*remoteAction, payload any) (others []*remoteAction) {
 	var text stdjson.RawMessage
 	failed := convertInto(&text, payload)
-	var carried context.Context = &linkContext{Context: context.Background(), metadata: MetadataFromContext(ctx), requestID: RequestIDFromContext(ctx)}
+	var carried context.Context = &linkContext{Context: context.Background(), metadata: metadataOf(ctx), requestID: requestIDOf(ctx)}
 	if o := originAt(ctx, nextLevel(ctx)); o != nil {
 		carried = withGroups(carried, o.groups)
 	}

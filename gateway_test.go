@@ -29,7 +29,7 @@ func TestACallFromOutside(t *testing.T) {
 	var left time.Duration
 	s := sabir.NewService("math")
 	sabir.Handle(s, "double", func(ctx context.Context, in doubleIn) (int, error) {
-		seen, metadata = sabir.InfoFromContext(ctx), sabir.MetadataFromContext(ctx)
+		seen, metadata = sabir.InfoFromContext(ctx), sabir.InfoFromContext(ctx).Metadata
 		if deadline, ok := ctx.Deadline(); ok {
 			left = time.Until(deadline)
 		}
@@ -188,8 +188,8 @@ func TestWhatAFaceLendsIsFoundUntilTheCallHasEnded(t *testing.T) {
 		if kept.Value(lentKey{}) != nil || kept.Value(ownKey{}) != "own" {
 			t.Errorf("%s: after the call it finds %v", name, kept.Value(lentKey{}))
 		}
-		if sabir.RequestIDFromContext(kept) != "r-1" || sabir.MetadataFromContext(kept)["tenant"] != "a" {
-			t.Errorf("%s: after the call the id is %q, the metadata %v", name, sabir.RequestIDFromContext(kept), sabir.MetadataFromContext(kept))
+		if sabir.InfoFromContext(kept).RequestID != "r-1" || sabir.InfoFromContext(kept).Metadata["tenant"] != "a" {
+			t.Errorf("%s: after the call the id is %q, the metadata %v", name, sabir.InfoFromContext(kept).RequestID, sabir.InfoFromContext(kept).Metadata)
 		}
 	}
 }
@@ -213,7 +213,9 @@ func TestACallFromOutsideWithoutALimitEndsWithItsCaller(t *testing.T) {
 
 func TestRequestIDsFromOutsideMayBeLong(t *testing.T) {
 	s := sabir.NewService("ids")
-	sabir.Handle(s, "mine", func(ctx context.Context, _ sabir.Empty) (string, error) { return sabir.RequestIDFromContext(ctx), nil })
+	sabir.Handle(s, "mine", func(ctx context.Context, _ sabir.Empty) (string, error) {
+		return sabir.InfoFromContext(ctx).RequestID, nil
+	})
 	mine := start(t, sabir.Serve(s)).Action("ids.mine")
 	for _, length := range []int{0, 1, 36, 37, 128} {
 		id := strings.Repeat("a", length)

@@ -56,7 +56,7 @@ func (c *contract) send(ctx context.Context, from Caller, in, out any, o callOpt
 			}
 		}
 		if err != nil {
-			n.log.ErrorContext(ctx, "a one-way call failed", "node", n.id, "action", c.name, "request_id", RequestIDFromContext(ctx), "error", AsError(err))
+			n.log.ErrorContext(ctx, "a one-way call failed", "node", n.id, "action", c.name, "request_id", requestIDOf(ctx), "error", AsError(err))
 		}
 	})
 	return nil

@@ -62,7 +62,7 @@ func TestSendDoesNotWaitForTheHandler(t *testing.T) {
 			release, handled := make(chan struct{}), make(chan noteInput)
 			sender, _ := noteTakers(t, remote, func(ctx context.Context, in noteInput) (string, error) {
 				<-release
-				in.Text += sabir.RequestIDFromContext(ctx)
+				in.Text += sabir.InfoFromContext(ctx).RequestID
 				handled <- in
 				return "nobody reads this", ctx.Err()
 			})

@@ -45,7 +45,7 @@ func (n *Node) panicked(ctx context.Context, name string, value any) *Error {
 func (n *Node) logPanic(ctx context.Context, err error) {
 	if e, ok := err.(*Error); ok && e.stack != nil && e.Node == "" {
 		e.Node = n.id
-		n.log.ErrorContext(ctx, "panic", "node", n.id, "request_id", RequestIDFromContext(ctx), "error", e)
+		n.log.ErrorContext(ctx, "panic", "node", n.id, "request_id", requestIDOf(ctx), "error", e)
 	}
 }
 

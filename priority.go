@@ -30,7 +30,7 @@ func WithPriority(ctx context.Context, p Priority) context.Context {
 	case PrioritySheddable:
 		return WithMetadata(ctx, admission.MetadataKey, admission.SheddableValue)
 	}
-	if MetadataFromContext(ctx)[admission.MetadataKey] == "" {
+	if metadataOf(ctx)[admission.MetadataKey] == "" {
 		return ctx
 	}
 	return WithMetadata(ctx, admission.MetadataKey, "")

@@ -228,7 +228,7 @@ func fillMeta(m *wire.Meta, ctx context.Context, own *operation) {
 	if c, ok := ctx.(*callContext); ok && c.shared && c.parent == nil {
 		return // a call from a bare context carries nothing
 	}
-	m.Metadata, m.RequestID = MetadataFromContext(ctx), RequestIDFromContext(ctx)
+	m.Metadata, m.RequestID = metadataOf(ctx), requestIDOf(ctx)
 	c := callOf(ctx)
 	if c != nil && c.op == own {
 		c = c.parent

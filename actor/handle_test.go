@@ -47,7 +47,7 @@ func doorAndRegister(t *testing.T) *sabir.Node {
 			return visited{}, errNotWelcome
 		}
 		_, limited := ctx.Deadline()
-		return visited{Request: sabir.RequestIDFromContext(ctx), Limited: limited}, nil
+		return visited{Request: sabir.InfoFromContext(ctx).RequestID, Limited: limited}, nil
 	})
 	hotel := sabir.NewService("hotel")
 	actor.ServeAction[visit, visited](hotel, "visit", system, actor.Name{Name: "register"})

@@ -94,7 +94,8 @@ func (s *session) appendContext(dst []byte, ctx context.Context) []byte {
 	ctx = s.system.node.Carry(ctx)
 	var flags byte
 	deadline, limited := ctx.Deadline()
-	id, pairs := sabir.RequestIDFromContext(ctx), sabir.MetadataFromContext(ctx)
+	info := sabir.InfoFromContext(ctx)
+	id, pairs := info.RequestID, info.Metadata
 	if limited {
 		flags |= withTimeout
 	}

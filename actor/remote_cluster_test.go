@@ -206,7 +206,7 @@ func (w *witness) Alias(p *actor.Process, _ makeAlias) (holder, error) {
 func (w *witness) Asking(p *actor.Process, _ contextQuery) (brought, error) {
 	ctx := p.Context()
 	_, limited := ctx.Deadline()
-	return brought{limited, sabir.RequestIDFromContext(ctx), sabir.MetadataFromContext(ctx)}, nil
+	return brought{limited, sabir.InfoFromContext(ctx).RequestID, sabir.InfoFromContext(ctx).Metadata}, nil
 }
 
 // Hang never answers, and reports when the context of the call has ended.

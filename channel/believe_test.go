@@ -27,14 +27,14 @@ func member(t *testing.T, key string, services ...sabir.Servable) *sabir.Node {
 
 // principalOf returns the principal that a handler works for, as other nodes are sent it.
 func principalOf(ctx context.Context) string {
-	return sabir.MetadataFromContext(ctx)[identity.PrincipalKey]
+	return sabir.InfoFromContext(ctx).Metadata[identity.PrincipalKey]
 }
 
 func TestAPrincipalOfAMessageIsTakenFromNodesWithTheClusterKeyOnly(t *testing.T) {
 	c, got := parcels(t), make(chan string, 1)
 	s := sabir.NewService("billing")
 	c.Consume(s, func(ctx context.Context, _ article) error {
-		if sabir.MetadataFromContext(ctx)["sabir.voucher"] != "" {
+		if sabir.InfoFromContext(ctx).Metadata["sabir.voucher"] != "" {
 			t.Error("the handler sees the proof")
 		}
 		got <- principalOf(ctx)

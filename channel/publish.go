@@ -112,9 +112,9 @@ func (c *Channel[T]) publisher(ctx context.Context, from sabir.Caller) (*broker,
 
 // newOutgoing is a message without its data.
 func (b *broker) newOutgoing(ctx context.Context, format string) *engine.Outgoing {
-	ctx = b.node.Carry(ctx)
+	info := sabir.InfoFromContext(b.node.Carry(ctx))
 	return &engine.Outgoing{Message: engine.Message{Head: engine.Head{ID: requestid.New(), Time: time.Now(), Codec: format,
-		Request: sabir.RequestIDFromContext(ctx), Metadata: sabir.MetadataFromContext(ctx)}}}
+		Request: info.RequestID, Metadata: info.Metadata}}}
 }
 
 // write puts the value into a message, and the proof of its publisher.

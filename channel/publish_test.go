@@ -74,7 +74,7 @@ func TestARequestIDAndMetadataTravelWithAMessage(t *testing.T) {
 	got := make(chan seen, 1)
 	s := sabir.NewService("billing")
 	c.Consume(s, func(ctx context.Context, _ article) error {
-		got <- seen{sabir.RequestIDFromContext(ctx), sabir.MetadataFromContext(ctx)["tenant"], sabir.MetadataFromContext(ctx)["carried"], sabir.InfoFromContext(ctx)}
+		got <- seen{sabir.InfoFromContext(ctx).RequestID, sabir.InfoFromContext(ctx).Metadata["tenant"], sabir.InfoFromContext(ctx).Metadata["carried"], sabir.InfoFromContext(ctx)}
 		return nil
 	})
 	n := startNode(t, channel.Broker("mem://"), sabir.Serve(s), sabir.Use(sabir.Middleware{

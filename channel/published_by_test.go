@@ -48,7 +48,7 @@ func TestOnlyTheNodesThatWereNamedPublish(t *testing.T) {
 	got := make(chan string, 10)
 	s := sabir.NewService("billing")
 	c.Consume(s, func(ctx context.Context, a article) error {
-		if sabir.MetadataFromContext(ctx)["sabir.publisher"] != "" {
+		if sabir.InfoFromContext(ctx).Metadata["sabir.publisher"] != "" {
 			t.Error("the handler sees the proof")
 		}
 		got <- a.Name

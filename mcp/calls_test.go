@@ -33,7 +33,7 @@ func vault() *sabir.Service {
 	s := sabir.NewService("vault")
 	sabir.Handle(s, "open", func(ctx context.Context, _ sabir.Empty) (map[string]any, error) {
 		p, _ := auth.FromContext(ctx)
-		return map[string]any{"caller": p.Subject, "metadata": sabir.MetadataFromContext(ctx)["tenant"], "request": sabir.RequestIDFromContext(ctx)}, nil
+		return map[string]any{"caller": p.Subject, "metadata": sabir.InfoFromContext(ctx).Metadata["tenant"], "request": sabir.InfoFromContext(ctx).RequestID}, nil
 	}, sabir.Use(auth.Require("keeper")), sabir.Route("GET", "/vault"))
 	return s
 }

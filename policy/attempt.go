@@ -20,7 +20,7 @@ func furtherAttempt(ctx context.Context) context.Context {
 
 // isFurtherAttempt reports whether the call is part of a further attempt.
 func isFurtherAttempt(ctx context.Context) bool {
-	return sabir.MetadataFromContext(ctx)[attemptKey] != ""
+	return sabir.InfoFromContext(ctx).Metadata[attemptKey] != ""
 }
 
 // noBudget is the Budget of a [Retry] or a [Hedge] whose further attempts nothing bounds but their number for each call.

@@ -127,7 +127,7 @@ func compilePath(in reflect.Type, path string) (writePart, error) {
 }
 
 func writeMetadata(w *keyWriter, ctx context.Context, name string) {
-	value, ok := sabir.MetadataFromContext(ctx)[name]
+	value, ok := sabir.InfoFromContext(ctx).Metadata[name]
 	if !ok {
 		w.buf = append(w.buf, missing)
 		return

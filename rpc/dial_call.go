@@ -11,7 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/internal/answer"
+	said "github.com/sabir-go/sabir/internal/answer"
 )
 
 // Send implements sabir.ForeignNode: it makes a call.
@@ -48,8 +48,8 @@ func (p *peer) Emit(context.Context, string, *sabir.Request) error {
 
 // addHeaders adds what the server is configured to get, and the metadata of the call.
 func (p *peer) addHeaders(ctx context.Context, h http.Header) {
-	for name, value := range sabir.MetadataFromContext(ctx) {
-		if !isReserved(strings.ToLower(name)) && answer.CheckHeader(name, value) == nil {
+	for name, value := range sabir.InfoFromContext(ctx).Metadata {
+		if !isReserved(strings.ToLower(name)) && said.CheckHeader(name, value) == nil {
 			h.Set(name, value)
 		}
 	}

@@ -79,7 +79,7 @@ func calc() *sabir.Service {
 		}
 		sabir.SetTrailer(ctx, "x-behind", "trailer")
 		sabir.SetHeader(ctx, "x-answer-bin", "AAH/")
-		return text{sabir.MetadataFromContext(ctx)[in.Text]}, nil
+		return text{sabir.InfoFromContext(ctx).Metadata[in.Text]}, nil
 	})
 	sabir.Handle(s, "refuse", func(ctx context.Context, _ sabir.Empty) (sabir.Empty, error) {
 		sabir.SetHeader(ctx, "x-answer", "header")

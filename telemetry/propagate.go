@@ -21,7 +21,7 @@ func Inject(ctx context.Context) context.Context {
 	}
 	pairs := propagation.MapCarrier{}
 	w3c.Inject(ctx, pairs)
-	if _, has := pairs["tracestate"]; !has && sabir.MetadataFromContext(ctx)["tracestate"] != "" {
+	if _, has := pairs["tracestate"]; !has && sabir.InfoFromContext(ctx).Metadata["tracestate"] != "" {
 		pairs["tracestate"] = "" // of a trace that this one is not
 	}
 	for key, value := range pairs {
@@ -33,7 +33,7 @@ func Inject(ctx context.Context) context.Context {
 // Extract returns a context that continues the trace that the metadata of ctx names, as Inject wrote it. A context that is
 // in a trace already, and one whose metadata names none that is valid, come back as they were.
 func Extract(ctx context.Context) context.Context {
-	pairs := sabir.MetadataFromContext(ctx)
+	pairs := sabir.InfoFromContext(ctx).Metadata
 	if pairs["traceparent"] == "" || trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx
 	}

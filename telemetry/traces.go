@@ -20,7 +20,7 @@ type tracer struct {
 // begin starts the span of a call. A call that comes from another node continues the trace in its metadata.
 func (t *tracer) begin(ctx context.Context, of *spanKind) (context.Context, trace.Span) {
 	from := trace.SpanContextFromContext(ctx)
-	if !from.IsValid() && sabir.MetadataFromContext(ctx) != nil {
+	if !from.IsValid() && sabir.InfoFromContext(ctx).Metadata != nil {
 		ctx = Extract(ctx)
 		from = trace.SpanContextFromContext(ctx)
 	}
@@ -30,7 +30,7 @@ func (t *tracer) begin(ctx context.Context, of *spanKind) (context.Context, trac
 	} else {
 		ctx, s = t.foreign.Start(ctx, of.name, of.options...)
 	}
-	if id := sabir.RequestIDFromContext(ctx); id != "" && s.IsRecording() {
+	if id := sabir.InfoFromContext(ctx).RequestID; id != "" && s.IsRecording() {
 		s.SetAttributes(requestIDKey.String(id))
 	}
 	return ctx, s

@@ -202,7 +202,7 @@ func TestTheTraceGoesOnWithACallToAnotherNode(t *testing.T) {
 	// The link carries metadata and nothing else, as one over a wire does.
 	near := start(t, sabir.Use(tel.Middleware()), sabir.WithUpstream(peer(func(ctx context.Context, r *sabir.Request) error {
 		arrived := context.Background()
-		for key, value := range sabir.MetadataFromContext(ctx) {
+		for key, value := range sabir.InfoFromContext(ctx).Metadata {
 			arrived = sabir.WithMetadata(arrived, key, value)
 		}
 		return call(far, arrived, "v2."+r.Action().Name)
@@ -345,7 +345,7 @@ func TestInjectAndExtractAreInverse(t *testing.T) {
 	there := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled, TraceState: state})
 	sent := telemetry.Inject(trace.ContextWithSpanContext(t.Context(), there))
 	arrived := t.Context()
-	for key, value := range sabir.MetadataFromContext(sent) {
+	for key, value := range sabir.InfoFromContext(sent).Metadata {
 		arrived = sabir.WithMetadata(arrived, key, value)
 	}
 	if got := trace.SpanContextFromContext(telemetry.Extract(arrived)); !got.Equal(there.WithRemote(true)) {

@@ -31,9 +31,9 @@ func (k *keeper) service() *sabir.Service {
 	}) (string, error) {
 		x := ExchangeFromContext(ctx)
 		k.byHandler = append(k.byHandler, x.Path, x.Query, x.Header.Get("X-Tenant"), x.ID)
-		k.ids = append(k.ids, sabir.RequestIDFromContext(ctx))
+		k.ids = append(k.ids, sabir.InfoFromContext(ctx).RequestID)
 		k.contexts = append(k.contexts, ctx)
-		return sabir.RequestIDFromContext(ctx), nil
+		return sabir.InfoFromContext(ctx).RequestID, nil
 	}, sabir.Route("GET", "/kept/{n}"))
 	return s
 }
@@ -66,8 +66,8 @@ func TestWhatFiltersAndHandlersKeepOfARequestStaysAsItWas(t *testing.T) {
 				t.Errorf("the filter has %q, want %q", k.byFilter, want)
 			}
 			for i, ctx := range k.contexts {
-				if ExchangeFromContext(ctx) != nil || sabir.RequestIDFromContext(ctx) != ids[i] {
-					t.Errorf("the context of call %d has the exchange %v and the id %q after its end", i, ExchangeFromContext(ctx), sabir.RequestIDFromContext(ctx))
+				if ExchangeFromContext(ctx) != nil || sabir.InfoFromContext(ctx).RequestID != ids[i] {
+					t.Errorf("the context of call %d has the exchange %v and the id %q after its end", i, ExchangeFromContext(ctx), sabir.InfoFromContext(ctx).RequestID)
 				}
 			}
 			if slices.Contains(ids, "") || len(slices.Compact(slices.Sorted(slices.Values(ids)))) != len(ids) {

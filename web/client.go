@@ -234,13 +234,13 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 	if !c.key.None() {
 		h["Authorization"] = []string{"Bearer " + string(c.key.Bytes())}
 	}
-	if id := sabir.RequestIDFromContext(ctx); id != "" && len(id) <= maxRequestID && visible(id) {
+	if id := sabir.InfoFromContext(ctx).RequestID; id != "" && len(id) <= maxRequestID && visible(id) {
 		h[requestIDHeader] = []string{id}
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		h[timeoutHeader] = []string{max(time.Until(deadline), time.Microsecond).String()}
 	}
-	return request, setMetadata(h, sabir.MetadataFromContext(ctx))
+	return request, setMetadata(h, sabir.InfoFromContext(ctx).Metadata)
 }
 
 var errTooLong = errors.New("the answer is too long")

@@ -314,7 +314,7 @@ func Example_upload() {
 			}
 			size += len(chunk)
 		}
-		fmt.Println("got", sabir.MetadataFromContext(ctx)["file-name"])
+		fmt.Println("got", sabir.InfoFromContext(ctx).Metadata["file-name"])
 		return s.Send(size)
 	})
 	base, stop := serve(sabir.Serve(files), sabir.HTTP(":0"))

@@ -213,7 +213,7 @@ func TestTheNameOfAnUploadIsNoPath(t *testing.T) {
 	names := make(chan string, 1)
 	s := sabir.NewService("up")
 	sabir.HandleStream(s, "load", func(ctx context.Context, s *sabir.Stream[[]byte, int]) error {
-		names <- sabir.MetadataFromContext(ctx)["file-name"]
+		names <- sabir.InfoFromContext(ctx).Metadata["file-name"]
 		n := 0
 		for chunk, err := range s.All() {
 			if err != nil {

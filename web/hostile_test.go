@@ -68,7 +68,7 @@ func worldOf(tb testing.TB, change settle, services ...sabir.Servable) *world {
 	sabir.Handle(s, "find", func(_ context.Context, in findIn) (findIn, error) { return in, nil }, sabir.Route("GET", "/find/{id}"), sabir.Route("PUT", "/find/{id}"))
 	sabir.Handle(s, "rest", func(_ context.Context, in findIn) (string, error) { return in.Path, nil }, sabir.Route("GET", "/rest/{path...}"))
 	sabir.Handle(s, "meta", func(ctx context.Context, _ nothing) (map[string]string, error) {
-		return sabir.MetadataFromContext(ctx), nil
+		return sabir.InfoFromContext(ctx).Metadata, nil
 	})
 	hide := func(context.Context, any) (nothing, error) { w.hidden.Add(1); return nothing{}, nil }
 	sabir.Handle(s, "secret", hide, sabir.NodeOnly())

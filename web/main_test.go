@@ -68,7 +68,7 @@ func shop() *sabir.Service {
 	})
 	sabir.Handle(s, "who", func(ctx context.Context, _ nothing) (map[string]any, error) {
 		deadline, _ := ctx.Deadline()
-		return map[string]any{"request": sabir.RequestIDFromContext(ctx), "metadata": sabir.MetadataFromContext(ctx), "left": time.Until(deadline).Seconds()}, nil
+		return map[string]any{"request": sabir.InfoFromContext(ctx).RequestID, "metadata": sabir.InfoFromContext(ctx).Metadata, "left": time.Until(deadline).Seconds()}, nil
 	})
 	sabir.Handle(s, "echo", func(_ context.Context, in any) (any, error) { return in, nil })
 	sabir.Handle(s, "secret", func(context.Context, nothing) (nothing, error) { return nothing{}, nil }, sabir.NodeOnly())

@@ -466,7 +466,7 @@ func TestPagesOfOtherSitesReadBatchesWhereTheyMay(t *testing.T) {
 func TestTheCallerIsNotPassedOnToAnotherCluster(t *testing.T) {
 	s := sabir.NewService("who")
 	sabir.Handle(s, "am", func(ctx context.Context, _ nothing) (map[string]string, error) {
-		return sabir.MetadataFromContext(ctx), nil
+		return sabir.InfoFromContext(ctx).Metadata, nil
 	})
 	node := start(t, sabir.WithUpstream(dialNode(t, start(t, sabir.Serve(s), sabir.HTTP(":0")), ClientConfig{})))
 	ctx := auth.As(sabir.WithMetadata(t.Context(), "tenant", "blue"), auth.Principal{Subject: "ada", Roles: []string{"ops"}})

@@ -35,7 +35,7 @@ func lineService() *sabir.Service {
 			}
 			all = append(all, chunk...)
 		}
-		given := sabir.MetadataFromContext(ctx)
+		given := sabir.InfoFromContext(ctx).Metadata
 		return st.Send(given["folder"] + "|" + given["name"] + "|" + string(all))
 	}, sabir.ClientStream(), sabir.Route("PUT", "/files/{folder}/{name...}"))
 	return s

@@ -74,7 +74,7 @@ func (d *Delivery) keep(ctx context.Context, deliveries *channel.Channel[waiting
 		return err
 	}
 	e := Event{ID: requestid.New(), Source: d.Source, Type: d.Prefix + info.Event, Time: time.Now().UTC(), Data: payload}
-	if trace := sabir.MetadataFromContext(ctx)["traceparent"]; trace != "" {
+	if trace := sabir.InfoFromContext(ctx).Metadata["traceparent"]; trace != "" {
 		e.Extensions = map[string]string{"traceparent": trace}
 	}
 	var errs []error

@@ -48,7 +48,7 @@ func textOf(value any) (string, bool) {
 // attachmentsFor are those of a call that is made with the context.
 func (b *bridge) attachmentsFor(ctx context.Context, to calledMethod, generic bool) map[string]string {
 	m := to.of
-	sent := sabir.MetadataFromContext(ctx)
+	sent := sabir.InfoFromContext(ctx).Metadata
 	pairs := make(map[string]string, len(sent)+7)
 	for name, value := range sent {
 		if !inbound.Reserved(name) && !slices.Contains(ofProtocol, name) {

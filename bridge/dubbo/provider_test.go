@@ -96,7 +96,7 @@ func orders(notes noted) *sabir.Service {
 	sabir.Handle(s, "later", func(_ context.Context, in string) (string, error) { return in + "er", nil })
 	sabir.Handle(s, "attachments", func(ctx context.Context, in string) (string, error) {
 		sabir.SetHeader(ctx, "seen-by", "go")
-		m := sabir.MetadataFromContext(ctx)
+		m := sabir.InfoFromContext(ctx).Metadata
 		return m[in] + " of " + m["remote.application"], nil
 	})
 	sabir.Handle(s, "note", func(_ context.Context, in string) (sabir.Empty, error) {

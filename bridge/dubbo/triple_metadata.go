@@ -93,7 +93,7 @@ func setAttachments(h http.Header, prefix string, pairs map[string]string) {
 func setCallHeaders(ctx context.Context, h http.Header, to calledMethod, application, tag string) {
 	m := to.of
 	pairs := make(map[string]string)
-	for name, value := range sabir.MetadataFromContext(ctx) {
+	for name, value := range sabir.InfoFromContext(ctx).Metadata {
 		if !inbound.Reserved(name) && !slices.Contains(ofProtocol, name) && name != applicationKey {
 			pairs[name] = value
 		}

@@ -125,7 +125,7 @@ func TestHeadersOfBrowsersAreNoAttachments(t *testing.T) {
 	seen := make(chan map[string]string, 1)
 	s := sabir.NewService("seer")
 	sabir.Handle(s, "look", func(ctx context.Context, _ sabir.Empty) (bool, error) {
-		seen <- sabir.MetadataFromContext(ctx)
+		seen <- sabir.InfoFromContext(ctx).Metadata
 		return true, nil
 	})
 	address := freeAddress(t)

@@ -157,7 +157,7 @@ func TestAttachmentsOfTripleAreHeaders(t *testing.T) {
 	address, seen := freeAddress(t), make(chan map[string]string, 1)
 	s := sabir.NewService("orders")
 	sabir.Handle(s, "ping", func(ctx context.Context, _ sabir.Empty) (string, error) {
-		seen <- sabir.MetadataFromContext(ctx)
+		seen <- sabir.InfoFromContext(ctx).Metadata
 		sabir.SetHeader(ctx, "seenBy", "go")
 		sabir.SetTrailer(ctx, "last", "one")
 		return "", nil
@@ -181,7 +181,7 @@ func TestCallsBringTagAndApplicationOverBothProtocols(t *testing.T) {
 		address, seen := freeAddress(t), make(chan map[string]string, 1)
 		s := sabir.NewService("orders")
 		sabir.Handle(s, "ping", func(ctx context.Context, _ sabir.Empty) (string, error) {
-			seen <- sabir.MetadataFromContext(ctx)
+			seen <- sabir.InfoFromContext(ctx).Metadata
 			return "pong", nil
 		})
 		table := dubbo.Interface{Name: "com.shop.OrderService", Service: "orders"}

@@ -346,7 +346,7 @@ func TestForgedMetadataOfTheRuntimeIsLeftOut(t *testing.T) {
 	address, seen := freeAddress(t), make(chan map[string]string, 1)
 	s := sabir.NewService("orders")
 	sabir.Handle(s, "ping", func(ctx context.Context, _ sabir.Empty) (string, error) {
-		seen <- sabir.MetadataFromContext(ctx)
+		seen <- sabir.InfoFromContext(ctx).Metadata
 		return "", nil
 	})
 	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"dubbo://" + address: {{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0"}}}}))

@@ -33,7 +33,7 @@ func listener(name string, to chan got, patterns ...string) *sabir.Service {
 	sabir.Handle(s, "ping", func(context.Context, any) (string, error) { return "pong", nil })
 	for _, pattern := range patterns {
 		sabir.On(s, pattern, func(ctx context.Context, in labIn) error {
-			to <- got{name, pattern, in, sabir.MetadataFromContext(ctx), micro.Headers(ctx).Get("Authorization")}
+			to <- got{name, pattern, in, sabir.InfoFromContext(ctx).Metadata, micro.Headers(ctx).Get("Authorization")}
 			return nil
 		})
 	}

@@ -185,7 +185,7 @@ func (p *peer) setHeaders(ctx context.Context, h http.Header, endpoint string) {
 // setContext sets the headers for what a context carries.
 func (b *bridge) setContext(ctx context.Context, h http.Header) {
 	info := sabir.InfoFromContext(ctx)
-	setMetadata(h, sabir.MetadataFromContext(ctx))
+	setMetadata(h, info.Metadata)
 	h.Set(headerDepth, strconv.Itoa(max(info.Depth, 1)))
 	if validValue(info.CalledBy) && info.CalledBy != "" {
 		h.Set(headerFrom, info.CalledBy)

@@ -37,7 +37,7 @@ func orders() *sabir.Service {
 	sabir.Handle(s, "info", func(ctx context.Context, _ any) (map[string]any, error) {
 		info := sabir.InfoFromContext(ctx)
 		deadline, limited := ctx.Deadline()
-		return map[string]any{"metadata": sabir.MetadataFromContext(ctx), "caller": info.CalledBy, "request": info.RequestID, "depth": info.Depth,
+		return map[string]any{"metadata": sabir.InfoFromContext(ctx).Metadata, "caller": info.CalledBy, "request": info.RequestID, "depth": info.Depth,
 			"key": micro.Headers(ctx).Get("Authorization"), "limited": limited, "seconds": int(time.Until(deadline).Round(time.Second).Seconds())}, nil
 	})
 	sabir.Handle(s, "fail", func(context.Context, any) (any, error) {

@@ -117,7 +117,7 @@ func (p *peer) Send(ctx context.Context, r *sabir.Request) error {
 		return sabir.AsError(err)
 	}
 	c := &pendingCall{id: requestid.New(), node: p.id, action: action, answered: make(chan *response, 1), failed: make(chan error, 1)}
-	sent := sabir.MetadataFromContext(ctx)
+	sent := sabir.InfoFromContext(ctx).Metadata
 	held := buffers.Get().(*[]byte)
 	w := writing{as: b.wire, out: b.appendHead((*held)[:0], p.version)}
 	w.out = append(p.appendCall(ctx, w.out, c.id, action), `,"stream":false`...)
@@ -254,7 +254,7 @@ func (p *peer) Emit(ctx context.Context, group string, r *sabir.Request) error {
 	w.out = appendText(append(w.out, `,"event":`...), name)
 	w.out, _ = json.Codec.Append(append(w.out, `,"groups":`...), groups)
 	w.out = strconv.AppendBool(append(w.out, `,"broadcast":`...), group == "")
-	w.out = p.appendOrigin(ctx, append(w.out, `,"needAck":null`...), id, sabir.MetadataFromContext(ctx), "")
+	w.out = p.appendOrigin(ctx, append(w.out, `,"needAck":null`...), id, sabir.InfoFromContext(ctx).Metadata, "")
 	if err := w.payload("data", func(dst []byte) ([]byte, error) { return r.AppendInput(b.wire.values, dst) }); err != nil {
 		return err
 	}

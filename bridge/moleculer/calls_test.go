@@ -30,7 +30,7 @@ func orders() *sabir.Service {
 	sabir.Handle(s, "info", func(ctx context.Context, _ any) (map[string]any, error) {
 		info := sabir.InfoFromContext(ctx)
 		_, limited := ctx.Deadline()
-		return map[string]any{"level": info.Depth, "caller": info.CalledBy, "requestID": info.RequestID, "meta": sabir.MetadataFromContext(ctx), "headers": moleculer.Headers(ctx), "limited": limited}, nil
+		return map[string]any{"level": info.Depth, "caller": info.CalledBy, "requestID": info.RequestID, "meta": sabir.InfoFromContext(ctx).Metadata, "headers": moleculer.Headers(ctx), "limited": limited}, nil
 	})
 	sabir.Handle(s, "mark", func(ctx context.Context, _ any) (string, error) {
 		return "", errors.Join(moleculer.SetMeta(ctx, "marked", map[string]int{"times": 2}), sabir.SetHeader(ctx, "plain", "text"))

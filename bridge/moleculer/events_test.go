@@ -17,7 +17,7 @@ func heard(name, pattern string, to chan string, options ...sabir.EventOption) *
 	sabir.On(s, pattern, func(ctx context.Context, payload any) error {
 		info := sabir.InfoFromContext(ctx)
 		text, _ := payload.(string)
-		to <- name + " " + info.Event + " " + text + " " + sabir.MetadataFromContext(ctx)["user"]
+		to <- name + " " + info.Event + " " + text + " " + sabir.InfoFromContext(ctx).Metadata["user"]
 		return nil
 	}, options...)
 	return s

@@ -29,7 +29,7 @@ func (p *peer) Open(ctx context.Context, action *sabir.Action) (sabir.ForeignStr
 	if p.bridge.down.Load() || p.ctx.Err() != nil {
 		return nil, unreachable(name, p.id)
 	}
-	s := &opened{peer: p, sent: sabir.MetadataFromContext(ctx)}
+	s := &opened{peer: p, sent: sabir.InfoFromContext(ctx).Metadata}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.params, s.upload = valueAt(ctx, sendParamsKey{})
 	s.call = &pendingCall{id: requestid.New(), node: p.id, action: name, stream: newChunks(&p.bridge.waiting)}

@@ -55,7 +55,7 @@ func streams() *sabir.Service {
 			}
 			size += len(piece)
 		}
-		return s.Send(map[string]any{"size": size, "params": moleculer.Params(ctx), "user": sabir.MetadataFromContext(ctx)["user"]})
+		return s.Send(map[string]any{"size": size, "params": moleculer.Params(ctx), "user": sabir.InfoFromContext(ctx).Metadata["user"]})
 	})
 	sabir.HandleStream(s, "range", func(_ context.Context, s *sabir.Stream[map[string]int, number]) error {
 		in, err := s.Recv()

@@ -95,7 +95,7 @@ func TestACallEndsAtItsTimeout(t *testing.T) {
 func TestMetadataGoesAlong(t *testing.T) {
 	echo := sabir.NewService("echo")
 	sabir.Handle(echo, "meta", func(ctx context.Context, _ struct{}) (map[string]string, error) {
-		return sabir.MetadataFromContext(ctx), nil
+		return sabir.InfoFromContext(ctx).Metadata, nil
 	})
 	startNode(t, sabir.NewNode(quiet(), sabir.Serve(echo), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
 	got := sabirRun(t, "call", "echo.meta", "--meta", "tenant=acme", "--meta", "Mixed-Case=a=b", "--json")

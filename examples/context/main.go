@@ -79,5 +79,5 @@ func show(ctx context.Context) {
 		fmt.Println("action", info.Action)
 	}
 	fmt.Printf("  node %s, level %d, caller %q\n", info.Node, info.Depth, info.CalledBy)
-	fmt.Println("  request", sabir.RequestIDFromContext(ctx), "metadata", sabir.MetadataFromContext(ctx))
+	fmt.Println("  request", info.RequestID, "metadata", info.Metadata)
 }

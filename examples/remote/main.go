@@ -84,7 +84,7 @@ func stock() *sabir.Service {
 	sabir.Handle(s, "take", func(ctx context.Context, in Take) (Stock, error) {
 		const have = 12
 		info := sabir.InfoFromContext(ctx)
-		fmt.Println(info.Node, "takes", in.Count, in.Item, "for", sabir.MetadataFromContext(ctx)["tenant"])
+		fmt.Println(info.Node, "takes", in.Count, in.Item, "for", sabir.InfoFromContext(ctx).Metadata["tenant"])
 		if in.Count > have {
 			return Stock{}, ErrOutOfStock
 		}

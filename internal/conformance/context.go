@@ -240,7 +240,7 @@ type seen struct {
 }
 
 func look(ctx context.Context, _ int) (seen, error) {
-	return seen{sabir.InfoFromContext(ctx), sabir.MetadataFromContext(ctx)}, nil
+	return seen{sabir.InfoFromContext(ctx), sabir.InfoFromContext(ctx).Metadata}, nil
 }
 
 // lookFrom serves an action on cid that calls one that looks.

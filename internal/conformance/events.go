@@ -280,7 +280,7 @@ func eventContext(t *testing.T, s *suite) {
 	event, got := name()+".happened", make(chan seen, 1)
 	listener := sabir.NewService(name())
 	sabir.On(listener, event, func(ctx context.Context, _ int) error {
-		got <- seen{sabir.InfoFromContext(ctx), sabir.MetadataFromContext(ctx)}
+		got <- seen{sabir.InfoFromContext(ctx), sabir.InfoFromContext(ctx).Metadata}
 		return nil
 	})
 	w.serve(t, w.bob, listener)

@@ -456,7 +456,7 @@ func streamMixedUp(t *testing.T, s *suite) {
 func streamContext(t *testing.T, s *suite) {
 	w := s.threeNodes
 	inner := remoteStream(t, w, func(ctx context.Context, s *sabir.Stream[int, seen]) error {
-		return s.Send(seen{sabir.InfoFromContext(ctx), sabir.MetadataFromContext(ctx)})
+		return s.Send(seen{sabir.InfoFromContext(ctx), sabir.InfoFromContext(ctx).Metadata})
 	})
 	outer := sabir.NewService(name())
 	sabir.Handle(outer, "it", func(ctx context.Context, in int) (out seen, err error) {

@@ -76,7 +76,8 @@ func (r *testActor) Call(p *actor.Process, m calling) (seen, error) {
 func (r *testActor) Bring(p *actor.Process, _ bringing) (brought, error) {
 	ctx := p.Context()
 	_, limited := ctx.Deadline()
-	return brought{limited, sabir.RequestIDFromContext(ctx), sabir.MetadataFromContext(ctx)}, nil
+	info := sabir.InfoFromContext(ctx)
+	return brought{limited, info.RequestID, info.Metadata}, nil
 }
 
 // Wait waits for the end of the call's context.

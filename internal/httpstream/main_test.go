@@ -163,11 +163,11 @@ func (s *served) service() *sabir.Service {
 		return nil
 	})
 	sabir.HandleStream(all, "metadata", func(ctx context.Context, s *sabir.Stream[number, map[string]string]) error {
-		return s.Send(sabir.MetadataFromContext(ctx))
+		return s.Send(sabir.InfoFromContext(ctx).Metadata)
 	})
 	sabir.HandleStream(all, "upload", func(ctx context.Context, st *sabir.Stream[[]byte, file]) error {
 		sum := sha256.New()
-		f := file{Name: sabir.MetadataFromContext(ctx)["file-name"], Type: sabir.MetadataFromContext(ctx)["content-type"]}
+		f := file{Name: sabir.InfoFromContext(ctx).Metadata["file-name"], Type: sabir.InfoFromContext(ctx).Metadata["content-type"]}
 		first := true
 		for part, err := range st.All() {
 			if err != nil {

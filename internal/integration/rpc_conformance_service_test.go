@@ -251,7 +251,7 @@ func infoOf(ctx context.Context, requests []*anypb.Any) *requestInfo {
 		left := time.Until(deadline).Milliseconds()
 		info.Timeout = &left
 	}
-	for name, value := range sabir.MetadataFromContext(ctx) {
+	for name, value := range sabir.InfoFromContext(ctx).Metadata {
 		info.Headers = append(info.Headers, conformanceHeader{name, []string{value}})
 	}
 	return info

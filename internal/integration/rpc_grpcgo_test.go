@@ -49,7 +49,7 @@ func counter(waiting chan<- struct{}, goOn <-chan struct{}) *sabir.Service {
 	sabir.Handle(s, "echo", func(ctx context.Context, in words) (words, error) {
 		sabir.SetHeader(ctx, "x-header", "h")
 		sabir.SetTrailer(ctx, "x-trailer-bin", "AAH/")
-		return words{sabir.MetadataFromContext(ctx)[in.Text]}, nil
+		return words{sabir.InfoFromContext(ctx).Metadata[in.Text]}, nil
 	})
 	sabir.Handle(s, "wait", func(ctx context.Context, in number) (number, error) {
 		waiting <- struct{}{}

@@ -107,7 +107,7 @@ func testService() *sabir.Service {
 
 func sendBack(ctx context.Context) error {
 	var err error
-	pairs := sabir.MetadataFromContext(ctx)
+	pairs := sabir.InfoFromContext(ctx).Metadata
 	if value := pairs[echoInitial]; value != "" {
 		err = sabir.SetHeader(ctx, echoInitial, value)
 	}

@@ -119,7 +119,7 @@ func startNode(t *testing.T) *sabir.Node {
 			hash.Write(chunk)
 			r.Bytes += int64(len(chunk))
 		}
-		m := sabir.MetadataFromContext(ctx)
+		m := sabir.InfoFromContext(ctx).Metadata
 		r.Name, r.Type, r.SHA256 = m["file-name"], m["content-type"], hex.EncodeToString(hash.Sum(nil))
 		return s.Send(r)
 	})
@@ -290,7 +290,7 @@ func TestTheProgramsOfTheGuideCompileAndUploadWithTheClientOfANode(t *testing.T)
 			}
 			size += len(chunk)
 		}
-		return s.Send(fmt.Sprintf("%s has %d bytes", sabir.MetadataFromContext(ctx)["file-name"], size))
+		return s.Send(fmt.Sprintf("%s has %d bytes", sabir.InfoFromContext(ctx).Metadata["file-name"], size))
 	}, sabir.ClientStream())
 	node := sabir.NewNode(sabir.Serve(orders, files), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.HTTP("127.0.0.1:0"))
 	if err := node.Start(t.Context()); err != nil {

@@ -129,7 +129,7 @@ func BenchmarkCall(b *testing.B) {
 // BenchmarkFrom measures the cost for a handler, here and where the principal came over a link.
 func BenchmarkFrom(b *testing.B) {
 	here := auth.As(context.Background(), ada)
-	for name, ctx := range map[string]context.Context{"here": here, "elsewhere": sabir.WithMetadata(context.Background(), auth.MetadataKey, sabir.MetadataFromContext(here)[auth.MetadataKey])} {
+	for name, ctx := range map[string]context.Context{"here": here, "elsewhere": sabir.WithMetadata(context.Background(), auth.MetadataKey, sabir.InfoFromContext(here).Metadata[auth.MetadataKey])} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

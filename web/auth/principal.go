@@ -91,7 +91,7 @@ func (p *Principal) plain() Principal {
 // principalOf finds the principal; nil for none. It goes by the metadata, which nested calls and other nodes get too. A
 // principal in the context is only its decoded form; decoded reports that the metadata had to be decoded.
 func principalOf(ctx context.Context) (p *Principal, decoded bool) {
-	text := sabir.MetadataFromContext(ctx)[principal.MetadataKey]
+	text := sabir.InfoFromContext(ctx).Metadata[principal.MetadataKey]
 	if text == "" {
 		return nil, false
 	}
@@ -175,7 +175,7 @@ func inbound(x *exchange.Exchange, ctx context.Context, metadata map[string]stri
 func contextOf(ctx context.Context, x *exchange.Exchange) context.Context {
 	p := caller(x)
 	if p == nil {
-		if sabir.MetadataFromContext(ctx)[principal.MetadataKey] == "" {
+		if sabir.InfoFromContext(ctx).Metadata[principal.MetadataKey] == "" {
 			return ctx
 		}
 		return sabir.WithMetadata(ctx, principal.MetadataKey, "")

@@ -32,7 +32,7 @@ func TestAHandlerGetsThePrincipalOfItsCaller(t *testing.T) {
 }
 
 func TestAPrincipalTravelsAsMetadata(t *testing.T) {
-	text := sabir.MetadataFromContext(auth.As(t.Context(), ada))[auth.MetadataKey]
+	text := sabir.InfoFromContext(auth.As(t.Context(), ada)).Metadata[auth.MetadataKey]
 	if want := `{"sub":"ada","roles":["admin","user"],"scheme":"jwt","claims":{"tenant":"blue"}}`; text != want {
 		t.Errorf("got %s, want %s", text, want)
 	}
@@ -60,7 +60,7 @@ func TestTheMetadataDecidesWhereTheContextKnowsAnother(t *testing.T) {
 func TestAChangedCopyOfAPrincipalIsWhatTravels(t *testing.T) {
 	p, _ := auth.FromContext(auth.As(t.Context(), ada))
 	p.Roles = []string{"user"}
-	again, _ := auth.FromContext(sabir.WithMetadata(t.Context(), auth.MetadataKey, sabir.MetadataFromContext(auth.As(t.Context(), p))[auth.MetadataKey]))
+	again, _ := auth.FromContext(sabir.WithMetadata(t.Context(), auth.MetadataKey, sabir.InfoFromContext(auth.As(t.Context(), p)).Metadata[auth.MetadataKey]))
 	if !reflect.DeepEqual(again.Roles, p.Roles) {
 		t.Errorf("the roles are %v", again.Roles)
 	}

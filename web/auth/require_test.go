@@ -45,7 +45,7 @@ func TestRequireAdmitsOnlyCallersWithARole(t *testing.T) {
 
 func TestACallThatCameFromAnotherNodeIsGuardedByItsMetadata(t *testing.T) {
 	node := start(t, sabir.Serve(whoami(sabir.Use(auth.Require("admin")))))
-	text := sabir.MetadataFromContext(auth.As(t.Context(), ada))[auth.MetadataKey]
+	text := sabir.InfoFromContext(auth.As(t.Context(), ada)).Metadata[auth.MetadataKey]
 	if got, err := sabir.Call[string](sabir.WithMetadata(t.Context(), auth.MetadataKey, text), node, "who.ami", sabir.Empty{}); err != nil || got != "jwt:ada" {
 		t.Errorf("got %q, %v", got, err)
 	}

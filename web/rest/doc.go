@@ -25,5 +25,5 @@ func outside(ctx context.Context) map[string]string {
 	if info.Action == "" || info.Depth > 2 || info.Depth == 2 && info.CalledBy != info.Action { // with middlewares a gateway's call counts for one
 		return nil
 	}
-	return sabir.MetadataFromContext(ctx)
+	return info.Metadata
 }

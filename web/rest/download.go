@@ -48,7 +48,7 @@ func Download[In any](ctx context.Context, s *sabir.Stream[In, []byte], content 
 		return err
 	}
 	request := &http.Request{Method: method, URL: &url.URL{Path: "/"}, Header: http.Header{}}
-	metadata := sabir.MetadataFromContext(ctx)
+	metadata := sabir.InfoFromContext(ctx).Metadata
 	for _, name := range filehead.Conditions {
 		if value := metadata[strings.ToLower(name)]; value != "" {
 			request.Header.Set(name, value)
