@@ -10,7 +10,6 @@ import (
 
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/names"
-	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
@@ -40,12 +39,6 @@ func WaitForNode(d time.Duration) CallOption {
 		o.once("WaitForNode", o.wait != 0)
 		o.wait = max(d, 1)
 	}
-}
-
-// WaitForNodeByDefault is [WaitForNode] for all calls of a node, those that come over HTTP included: for actions that were offered
-// in the last five minutes, or whose services this node depends on or binds actions of. Default: calls do not wait.
-func WaitForNodeByDefault(d time.Duration) NodeOption {
-	return nodeOptionOnce("WaitForNodeByDefault", option.Caller(), func(n *Node) { n.waitForNode = max(d, 0) })
 }
 
 // rememberAbsent adds to a table, which replaces old, the actions that old had from nodes that have gone. What a node that is still

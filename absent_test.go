@@ -127,7 +127,7 @@ func TestACallWaitsForItsNodeWhereItMay(t *testing.T) {
 			_, err := sabir.Call[string](ctx, n, "users.get", 1, sabir.WaitForNode(time.Minute), sabir.ToNode("owner"))
 			return err
 		}},
-		{"bound, by the node's option", []sabir.NodeOption{sabir.WaitForNodeByDefault(time.Minute)}, func(ctx context.Context, n *sabir.Node) error {
+		{"bound, by the node's option", []sabir.NodeOption{sabir.Limits{WaitForNode: time.Minute}}, func(ctx context.Context, n *sabir.Node) error {
 			_, err := sabir.Bind[int, string](n, "users.get")(ctx, 1)
 			return err
 		}},
@@ -262,7 +262,7 @@ func TestACircleOfNeedsOverTwoNodesIsAnErrorOfTheirStarts(t *testing.T) {
 }
 
 func TestStartTimeoutEndsAWaitForWhatIsMissingAndNamesIt(t *testing.T) {
-	n := meeting(t, "a", sabir.Serve(named("orders", "users", "stock"), named("mail", "users"), named("own")), sabir.StartTimeout(50*time.Millisecond))
+	n := meeting(t, "a", sabir.Serve(named("orders", "users", "stock"), named("mail", "users"), named("own")), sabir.Limits{StartTimeout: 50 * time.Millisecond})
 	err := n.Start(t.Context())
 	reports(t, err, sabir.ErrServiceUnavailable, "StartTimeout", "orders depends on users, stock", "mail depends on users")
 	if names, _ := sabir.DataAs[map[string][]string](err); !slices.Equal(names["missing"], []string{"stock", "users"}) {

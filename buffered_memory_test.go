@@ -21,7 +21,7 @@ func TestTheEventsOfAQueueTakeAnEighthOfTheNodesMemoryAndEmittersWaitForMore(t *
 		handled := 0
 		s := sabir.NewService("slow")
 		sabir.On(s, "job", func(context.Context, helloRequest) error { <-release; handled++; return nil }, sabir.Buffered(1000))
-		node := start(t, sabir.Serve(s), sabir.BufferLimits(8<<20, 0))
+		node := start(t, sabir.Serve(s), sabir.Limits{NodeBuffers: 8 << 20})
 		event := helloRequest{Name: strings.Repeat("x", 200<<10)}
 		for range 5 { // 1,000 KiB
 			if err := sabir.Emit(t.Context(), node, "job", event); err != nil {
@@ -59,7 +59,7 @@ func TestEventsForAQueueThatOnlyWatchesAreLostWhereThereIsNoMemory(t *testing.T)
 		handled := 0
 		s := sabir.NewService("slow")
 		sabir.On(s, "job", func(context.Context, helloRequest) error { <-release; handled++; return nil }, sabir.Buffered(1000), sabir.BestEffort())
-		node := start(t, sabir.Serve(s), sabir.BufferLimits(8<<20, 0))
+		node := start(t, sabir.Serve(s), sabir.Limits{NodeBuffers: 8 << 20})
 		began := time.Now()
 		for range 20 {
 			if err := sabir.Emit(t.Context(), node, "job", helloRequest{Name: strings.Repeat("x", 200<<10)}); err != nil {
@@ -83,7 +83,7 @@ func TestAStreamWhoseDeadlinePassesWhileItWaitsToBeOpenedSaysSo(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		node := start(t, sabir.Serve(s), sabir.BufferLimits(8<<20, 0))
+		node := start(t, sabir.Serve(s), sabir.Limits{NodeBuffers: 8 << 20})
 		action := node.Action("quiet.wait")
 		for range 100 { // until those that are open may hold all that streams may
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

@@ -291,7 +291,7 @@ func (c *callContext) needsGuard() (deadline time.Time, ok bool) {
 func (s *operation) tooManyLevels(parent *callContext) *Error {
 	return &Error{Code: CodeFailedPrecondition, Name: nameTooManyLevels, Node: s.node.id,
 		Message: "calls are nested " + itoa(int(parent.level)) + " deep at " + s.name + ", called by " + parent.op.name +
-			"; is it calling itself? (sabir.MaxDepth sets the limit)"}
+			"; is it calling itself? (MaxDepth of sabir.Limits sets the limit)"}
 }
 
 // contextError is the caller's error for a context that ended: canceled, or past its deadline.

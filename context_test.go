@@ -120,7 +120,7 @@ func TestActionsThatCallEachOtherInACircleEndInAnError(t *testing.T) {
 	sabir.Handle(s, "b", func(ctx context.Context, _ struct{}) (struct{}, error) {
 		return sabir.Call[struct{}](ctx, s, "circle.a", struct{}{})
 	})
-	node := start(t, sabir.Serve(s), sabir.MaxDepth(10))
+	node := start(t, sabir.Serve(s), sabir.Limits{MaxDepth: 10})
 	for name, ctx := range waysToCall(t) {
 		for range 3 {
 			_, err := sabir.Call[struct{}](ctx, node, "circle.a", struct{}{})

@@ -42,7 +42,7 @@ func (c *contract) dependency(in, out reflect.Type, stream bool) dependency {
 //	orders := sabir.NewService("orders", sabir.DependsOn(users.Get, stock.Reserve, sabir.ServiceName("mail")))
 //
 // It starts after their services and stops before them. Where other nodes offer them, it starts when they are there; meanwhile the
-// rest of the node has started and its gateways listen, see [Node.Ready] and [StartTimeout]. Services that depend on each other in a
+// rest of the node has started and its gateways listen, see [Node.Ready] and [Limits]. Services that depend on each other in a
 // circle do not start, which is an error, also over several nodes. A node with an Upstream (see WithUpstream) takes those it does not have to
 // be there.
 //

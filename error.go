@@ -307,7 +307,7 @@ var (
 	// ErrNoQuorum: fewer nodes than the [Quorum] offer the action, or too many of their calls failed; the error wraps theirs. See what they say.
 	ErrNoQuorum = NewError(CodeUnavailable, nameNoQuorum, "too few nodes answered")
 	// ErrTooManyStreams: a node has as many streams open as it takes, see [cluster.Limits]; over HTTP 4,096, or 100 of a
-	// connection; or those that are open hold more than their part of [BufferLimits]. Try again later.
+	// connection; or those that are open hold more than their part of [Limits]. Try again later.
 	ErrTooManyStreams = NewError(CodeResourceExhausted, nameTooManyStreams, "too many streams").AsRetryable()
 	// ErrMessageTooLarge: an input, an answer or a value of a stream is larger than the other node takes, see [cluster.Limits].
 	// Send less, or use a stream.
@@ -331,7 +331,7 @@ var (
 	// ErrHandlerFailed: the handler returned a plain Go error, which this one wraps in the process where that was. See the
 	// node's log.
 	ErrHandlerFailed = NewError(CodeUnknown, nameHandlerFailed, "the handler failed")
-	// ErrTooManyLevels: calls are nested deeper than [MaxDepth] allows: probably a circle. Break the circle.
+	// ErrTooManyLevels: calls are nested deeper than [Limits] allow: probably a circle. Break the circle.
 	ErrTooManyLevels = NewError(CodeFailedPrecondition, nameTooManyLevels, "calls are nested too deep")
 	// ErrTooManyAbandoned: 1,000 handlers of the action, or of HTTP, still run past their deadlines. Find out what they wait
 	// for.
@@ -343,7 +343,7 @@ var (
 	// ErrStreamEnded: Send after CloseSend on a stream.
 	ErrStreamEnded = NewError(CodeFailedPrecondition, nameStreamEnded, "the stream has ended")
 	// ErrStreamTooSlow: the receiver of a stream took nothing for a second while the streams of the node held more than their part of
-	// [BufferLimits]. Open it again, and receive faster.
+	// [Limits]. Open it again, and receive faster.
 	ErrStreamTooSlow = NewError(CodeResourceExhausted, nameStreamTooSlow, "the stream was not received").AsRetryable()
 	// ErrEventQueueFull: a queued handler of the event stayed full for 5 seconds. Emit less, or make the queue longer.
 	ErrEventQueueFull = NewError(CodeResourceExhausted, nameEventQueueFull, "the queue of an event handler is full").AsRetryable()

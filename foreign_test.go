@@ -341,7 +341,7 @@ func TestAnOfferWithAnActionTwiceIsRefused(t *testing.T) {
 
 func TestTheLevelOfACallFromOutsideGoesOnToForeignNodesAndIsBounded(t *testing.T) {
 	relay := sabir.NewService("relay")
-	n := sabir.NewNode(sabir.Logger(quiet), sabir.Serve(relay), sabir.MaxDepth(5))
+	n := sabir.NewNode(sabir.Logger(quiet), sabir.Serve(relay), sabir.Limits{MaxDepth: 5})
 	sabir.Handle(relay, "double", func(ctx context.Context, in int) (int, error) {
 		return sabir.Call[int](ctx, n, "math.double", in)
 	})
@@ -407,7 +407,7 @@ func TestAForeignNodeHasTheHeapGrowToItsFloorUntilTheNodeStops(t *testing.T) {
 		return sample[0].Value.Uint64()
 	}
 	// More than twice what the tests before this one may have left alive, for which there is no floor.
-	node := sabir.NewNode(sabir.Logger(quiet), sabir.HeapFloor(8<<30))
+	node := sabir.NewNode(sabir.Logger(quiet), sabir.Limits{HeapFloor: 8 << 30})
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func TestACallFromOutsideIsRefusedWhereTheMemoryWasTakenWhileItWaited(t *testing
 	ran := false
 	s := NewService("long")
 	Handle(s, "one", func(context.Context, Empty) (int, error) { ran = true; return 1, nil })
-	node := NewNode(Serve(s), BufferLimits(1<<20, 0))
+	node := NewNode(Serve(s), Limits{NodeBuffers: 1 << 20})
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -27,16 +27,16 @@ func BenchmarkHeapFloor(b *testing.B) {
 	for i := range 10 {
 		in.Lines = append(in.Lines, line{fmt.Sprint("sku-", i), "a thing of value", i, 1.5})
 	}
-	for _, floor := range []int64{0, 16 << 20, 32 << 20, 64 << 20} {
-		b.Run(fmt.Sprint(floor>>20, " MiB"), func(b *testing.B) {
+	for _, floor := range []int64{-1, 16 << 20, 32 << 20, 64 << 20} {
+		b.Run(fmt.Sprint(max(floor, 0)>>20, " MiB"), func(b *testing.B) {
 			s := sabir.NewService("orders")
 			sabir.Handle(s, "echo", func(_ context.Context, in order) (order, error) { return in, nil })
-			server := sabir.NewNode(sabir.NodeID("server"), sabir.Serve(s), sabir.Join("tcp://127.0.0.1:0"), sabir.Logger(quiet), sabir.HeapFloor(floor))
+			server := sabir.NewNode(sabir.NodeID("server"), sabir.Serve(s), sabir.Join("tcp://127.0.0.1:0"), sabir.Logger(quiet), sabir.Limits{HeapFloor: floor})
 			if err := server.Start(b.Context()); err != nil {
 				b.Fatal(err)
 			}
 			defer server.Stop(context.Background())
-			caller := sabir.NewNode(sabir.NodeID("caller"), sabir.Join(server.Info().Addr), sabir.Logger(quiet), sabir.HeapFloor(floor))
+			caller := sabir.NewNode(sabir.NodeID("caller"), sabir.Join(server.Info().Addr), sabir.Logger(quiet), sabir.Limits{HeapFloor: floor})
 			if err := caller.Start(b.Context()); err != nil {
 				b.Fatal(err)
 			}

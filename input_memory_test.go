@@ -19,7 +19,7 @@ func TestInputsThatGrowAsValuesAreRefusedWhereOthersHoldTheSpace(t *testing.T) {
 		<-release
 		return len(note.([]any)), nil
 	})
-	node := start(t, sabir.Serve(s), sabir.BufferLimits(8<<20, 0))
+	node := start(t, sabir.Serve(s), sabir.Limits{NodeBuffers: 8 << 20})
 	keep := node.Action("notes.keep")
 	body := []byte("[" + strings.Repeat(`{"a":1},`, 49_999) + `{}]`)
 	call := func() error {

@@ -32,7 +32,7 @@ type Node struct {
 	log         *slog.Logger
 	made        limits                 // by the options of NewNode
 	limits      atomic.Pointer[limits] // see SetLimits
-	waitForNode time.Duration          // see WaitForNodeByDefault
+	waitForNode time.Duration          // see Limits
 	middlewares []Middleware
 	toward      []toward
 	signal      func(signal.Signal)
@@ -99,14 +99,15 @@ type Node struct {
 	oneWayOver  chan struct{} // has one when the last of them has ended while the node stops
 	workers     workers
 	admission   *admission.Control
-	memory      *memory.Budget // see BufferLimits
+	memory      *memory.Budget // see Limits
 	buffers     memory.Limits  // as they were set
-	heapFloor   int64          // see HeapFloor
+	heapFloor   int64          // see Limits
 	heapHeld    sync.Once
 	releaseHeap func() // set by heapHeld; nil where no floor is held
 
 	streamsHold sync.Map // name of an action to *memory.Expected
 
+	madeAt   option.Site // the line of NewNode
 	given    option.Given
 	problems []error // of the options
 }
@@ -128,8 +129,8 @@ func (s State) String() string {
 	return [...]string{"not started", "starting", "running", "stopping", "stopped"}[s]
 }
 
-// NodeOption is an option of NewNode: [Serve], [Join], [HTTP], [Use], [NodeID], [Logger], [Validator], [MaxDepth],
-// [StartTimeout], [StopTimeout], [Ready], [BufferLimits], [HeapFloor], [WaitForNodeByDefault], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Codecs], [WithExtension], [Options], and those
+// NodeOption is an option of NewNode: [Serve], [Join], [HTTP], [Use], [NodeID], [Logger], [Validator], [Limits],
+// [Ready], [Balance], [PreferLocal], [WithUpstream], [WithGateway], [Codecs], [WithExtension], [Options], and those
 // of packages, such as channel.Broker.
 //
 // Serve, Use, Ready, WithGateway, WithExtension, Balance and Codecs add up when they are given several times. Any
@@ -153,6 +154,7 @@ func Options(options ...NodeOption) NodeOption {
 func NewNode(options ...NodeOption) *Node {
 	n := &Node{
 		epoch:         time.Now(),
+		madeAt:        option.Caller(),
 		log:           slog.Default(),
 		made:          limits{depth: 100, stop: 10 * time.Second},
 		heapFloor:     defaultHeapFloor,

@@ -1,12 +1,51 @@
 package sabir
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"time"
 
+	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/option"
 )
+
+// Limits is an option of [NewNode]: how deep its calls nest, how long it waits, and the memory that waits in it. The zero value of a
+// field is the default. A negative one is an error of the start, except where it is said what it means.
+//
+//	node := sabir.NewNode(sabir.Serve(users), sabir.Limits{StopTimeout: 25 * time.Second, NodeBuffers: 256 << 20})
+//
+// [Node.SetLimits] changes MaxDepth, StartTimeout and StopTimeout while the node runs.
+type Limits struct {
+	// MaxDepth bounds how deep calls may nest, so that actions which call each other in a circle end in an error instead of
+	// a full stack. Default: 100.
+	MaxDepth int
+	// StartTimeout bounds how long Start waits for services of other nodes that its own depend on, see [DependsOn]. The error names what
+	// is missing. Default: Start waits until its context ends.
+	StartTimeout time.Duration
+	// StopTimeout bounds how long Run waits for calls in flight when it ends; a negative one cuts them off at once. Default: 10 seconds.
+	StopTimeout time.Duration
+	// WaitForNode is the option of this name for all calls of a node, those that come over HTTP included: for actions that were offered
+	// in the last five minutes, or whose services this node depends on or binds actions of. Default: calls do not wait.
+	WaitForNode time.Duration
+
+	// NodeBuffers and ConnectionBuffers bound the bytes of the values that wait for something slow: for a reader that does not read, a
+	// node that does not take its answers, a handler that is behind. NodeBuffers is for all in the node, ConnectionBuffers for one link to
+	// another node or one connection of HTTP. Default: 128 MiB and 64 MiB. What does not fit is refused with a retryable error,
+	// such as [ErrTooManyCalls].
+	//
+	// Streams may hold an eighth of each. When they hold more, further ones wait to be opened, for 2 seconds at most, then the error is
+	// [ErrTooManyStreams]; and streams whose receivers have taken nothing for a second are ended with [ErrStreamTooSlow], the longest first.
+	//
+	// A value that is larger than the bound of its connection is taken where no other waits there. Values of less than 1 KiB are not
+	// counted. docs/memory.md lists the places where values wait.
+	NodeBuffers, ConnectionBuffers int64
+
+	// HeapFloor is how many bytes the heap of the process may have before Go collects garbage, while the node is in a cluster, and from the
+	// moment on when it knows a node of another framework. Default: 32 MiB; a negative one leaves it to Go, which begins at 4 MiB. Calls leave
+	// much garbage and a small heap is collected all the time: with the floor a call of 677 bytes over TCP takes two thirds of the processor time. A heap whose live
+	// bytes are half of the floor or more is collected as Go does. It does nothing where the environment has GOGC, or the program sets debug.SetGCPercent; GOMEMLIMIT holds as always.
+	HeapFloor int64
+}
 
 // limits are those of a node that can change while it runs. They are read as a whole and replaced as a whole.
 type limits struct {
@@ -17,51 +56,38 @@ type limits struct {
 	replaced chan struct{} // closed when others took their place
 }
 
-// limitOption is an option of NewNode that Node.SetLimits takes too.
-type limitOption struct {
-	name  string
-	where option.Site
-	set   func(*limits)
-	wrong string // what is wrong with the value; "" for nothing
+func (l Limits) applyNode(n *Node) {
+	n.optionProblem(n.given.Again("Limits", n.madeAt))
+	n.optionProblem(l.problem(n.madeAt))
+	n.made = l.over(n.made)
+	n.waitForNode = l.WaitForNode
+	n.buffers = memory.Limits{Node: l.NodeBuffers, Connection: l.ConnectionBuffers}
+	n.heapFloor = max(cmp.Or(l.HeapFloor, n.heapFloor), 0)
+}
+
+// over is former with those that l sets.
+func (l Limits) over(former limits) limits {
+	return limits{depth: cmp.Or(l.MaxDepth, former.depth), start: cmp.Or(l.StartTimeout, former.start), stop: max(cmp.Or(l.StopTimeout, former.stop), 0)}
 }
 
 // problem is the error of a value that cannot be meant.
-func (o limitOption) problem() error {
-	if o.wrong == "" {
-		return nil
+func (l Limits) problem(where option.Site) error {
+	for _, value := range []struct {
+		field string
+		value any
+		bad   bool
+	}{
+		{"MaxDepth", l.MaxDepth, l.MaxDepth < 0},
+		{"StartTimeout", l.StartTimeout, l.StartTimeout < 0},
+		{"WaitForNode", l.WaitForNode, l.WaitForNode < 0},
+		{"NodeBuffers", l.NodeBuffers, l.NodeBuffers < 0},
+		{"ConnectionBuffers", l.ConnectionBuffers, l.ConnectionBuffers < 0},
+	} {
+		if value.bad {
+			return fmt.Errorf("%s: %s of Limits is %v: want a positive one, or none for the default", where, value.field, value.value)
+		}
 	}
-	return fmt.Errorf("%s: %s %s", o.where, o.name, o.wrong)
-}
-
-func (o limitOption) applyNode(n *Node) {
-	n.optionProblem(n.given.Again(o.name, o.where))
-	n.optionProblem(o.problem())
-	o.set(&n.made)
-}
-
-// MaxDepth bounds how deep calls may nest, so that actions which call each other in a circle end in an error instead of
-// a full stack. Default: 100.
-func MaxDepth(n int) NodeOption {
-	return limitOption{name: "MaxDepth", where: option.Caller(), set: func(l *limits) { l.depth = max(n, 1) }}
-}
-
-// StartTimeout bounds how long Start waits for services of other nodes that its own depend on, see [DependsOn]. The error names what
-// is missing. Default: Start waits until its context ends.
-func StartTimeout(d time.Duration) NodeOption {
-	return limitOption{name: "StartTimeout", where: option.Caller(), set: func(l *limits) { l.start = d }, wrong: negative(d)}
-}
-
-// StopTimeout bounds how long Run waits for calls in flight when it ends; 0 cuts them off at once. Default: 10 seconds.
-func StopTimeout(d time.Duration) NodeOption {
-	return limitOption{name: "StopTimeout", where: option.Caller(), set: func(l *limits) { l.stop = d }, wrong: negative(d)}
-}
-
-// negative says what is wrong with a time that has passed before it begins: a stop with one would cut off all calls in flight.
-func negative(d time.Duration) string {
-	if d >= 0 {
-		return ""
-	}
-	return "is " + d.String() + ": want a positive time"
+	return nil
 }
 
 func (n *Node) useLimits(l limits) {
@@ -71,21 +97,16 @@ func (n *Node) useLimits(l limits) {
 	}
 }
 
-// SetLimits gives the node other limits, whatever its state: each of [MaxDepth], [StartTimeout] and [StopTimeout] at most once. One that is left out is again what
-// NewNode was given, or the default. Calls and stops that begin later have the new ones, and a start that waits has them at once. Any other option, one twice, or a negative time is an error with the name BadOption, and nothing changes then.
-func (n *Node) SetLimits(options ...NodeOption) error {
-	next := n.made
-	var given option.Given
-	for _, o := range options {
-		limit, ok := o.(limitOption)
-		if !ok {
-			return Errorf(CodeInvalidArgument, nameBadOption, "Node.SetLimits takes MaxDepth, StartTimeout and StopTimeout: any other option is for NewNode")
-		}
-		if err := errors.Join(given.Again(limit.name, limit.where), limit.problem()); err != nil {
-			return Errorf(CodeInvalidArgument, nameBadOption, "%w", err)
-		}
-		limit.set(&next)
+// SetLimits gives the node other limits, whatever its state. A field that is left out is again what NewNode was given, or the default. Calls and
+// stops that begin later have the new ones, and a start that waits has them at once. A field other than MaxDepth, StartTimeout and StopTimeout, or
+// a value that NewNode refuses, is an error with the name BadOption, and nothing changes then.
+func (n *Node) SetLimits(l Limits) error {
+	if l != (Limits{MaxDepth: l.MaxDepth, StartTimeout: l.StartTimeout, StopTimeout: l.StopTimeout}) {
+		return Errorf(CodeInvalidArgument, nameBadOption, "Node.SetLimits takes MaxDepth, StartTimeout and StopTimeout: any other field is for NewNode")
 	}
-	n.useLimits(next)
+	if err := l.problem(option.Caller()); err != nil {
+		return Errorf(CodeInvalidArgument, nameBadOption, "%w", err)
+	}
+	n.useLimits(l.over(n.made))
 	return nil
 }

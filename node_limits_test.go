@@ -15,14 +15,14 @@ func TestANodeThatRunsTakesAnotherTimeToStop(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}))
-	node := sabir.NewNode(sabir.Logger(quiet), sabir.Serve(s), sabir.StopTimeout(time.Hour))
+	node := sabir.NewNode(sabir.Logger(quiet), sabir.Serve(s), sabir.Limits{StopTimeout: time.Hour})
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- node.Run(ctx) }()
 	if err := node.WaitFor(ctx, "stuck"); err != nil {
 		t.Fatal(err)
 	}
-	if err := node.SetLimits(sabir.StopTimeout(5 * time.Millisecond)); err != nil {
+	if err := node.SetLimits(sabir.Limits{StopTimeout: 5 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
 	end()
@@ -31,15 +31,35 @@ func TestANodeThatRunsTakesAnotherTimeToStop(t *testing.T) {
 	}
 }
 
-// A stop with a negative time would cut off all calls in flight at once, which nobody means who writes one.
-func TestANodeWithANegativeTimeDoesNotStart(t *testing.T) {
-	for name, option := range map[string]sabir.NodeOption{
-		"StopTimeout": sabir.StopTimeout(-time.Second), "StartTimeout": sabir.StartTimeout(-time.Second),
+func TestANodeWithALimitBelowZeroDoesNotStart(t *testing.T) {
+	for want, limits := range map[string]sabir.Limits{
+		"StartTimeout of Limits is -1s": {StartTimeout: -time.Second}, "WaitForNode of Limits is -1s": {WaitForNode: -time.Second},
+		"MaxDepth of Limits is -1": {MaxDepth: -1}, "NodeBuffers of Limits is -1": {NodeBuffers: -1}, "ConnectionBuffers of Limits is -1": {ConnectionBuffers: -1},
 	} {
-		err := sabir.NewNode(sabir.Logger(quiet), option).Start(t.Context())
-		if !errors.Is(err, sabir.ErrBadOption) || !strings.Contains(err.Error(), name+" is -1s") {
-			t.Errorf("%s: %v", name, err)
+		err := sabir.NewNode(sabir.Logger(quiet), limits).Start(t.Context())
+		if !errors.Is(err, sabir.ErrBadOption) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "node_limits_test.go:") {
+			t.Errorf("%s: %v", want, err)
 		}
+	}
+}
+
+func TestANegativeStopTimeoutCutsOffAtOnce(t *testing.T) {
+	stopping := make(chan error, 1)
+	s := sabir.NewService("stuck", sabir.OnStop(func(ctx context.Context) error {
+		stopping <- ctx.Err()
+		return nil
+	}))
+	node := sabir.NewNode(sabir.Logger(quiet), sabir.Serve(s), sabir.Limits{StopTimeout: -1})
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- node.Run(ctx) }()
+	if err := node.WaitFor(ctx, "stuck"); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	<-ended
+	if err := <-stopping; !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the stop had time: %v", err)
 	}
 }
 
@@ -50,14 +70,13 @@ func TestTwoNodesOfAProcessThatWereGivenNoNamesHaveDifferentOnes(t *testing.T) {
 	}
 }
 
-func TestLimitsAreAllThatANodeThatRunsTakes(t *testing.T) {
+func TestANodeThatRunsTakesThreeLimits(t *testing.T) {
 	node := sabir.NewNode()
-	for name, options := range map[string][]sabir.NodeOption{
-		"an option of NewNode": {sabir.MaxDepth(3), sabir.NodeID("other")},
-		"a limit twice":        {sabir.MaxDepth(3), sabir.MaxDepth(4)},
-		"a negative time":      {sabir.StopTimeout(-time.Second)},
+	for name, limits := range map[string]sabir.Limits{
+		"a limit of NewNode": {MaxDepth: 3, HeapFloor: 1 << 20},
+		"a negative time":    {StartTimeout: -time.Second},
 	} {
-		if err := node.SetLimits(options...); !errors.Is(err, sabir.ErrBadOption) {
+		if err := node.SetLimits(limits); !errors.Is(err, sabir.ErrBadOption) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -25,7 +25,7 @@ func TestRunGivesWhatStopsNoMoreTimeThanStopTimeout(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}))
-	n := sabir.NewNode(sabir.Logger(quiet), sabir.Serve(s), sabir.StopTimeout(50*time.Millisecond))
+	n := sabir.NewNode(sabir.Logger(quiet), sabir.Serve(s), sabir.Limits{StopTimeout: 50 * time.Millisecond})
 	ended := make(chan error)
 	go func() { ended <- n.Run(ctx) }()
 	if err := n.WaitFor(ctx, "slow"); err != nil {

@@ -31,7 +31,7 @@ func runUnstarted() {
 		sabir.OnStart(func(context.Context) error { fmt.Println("started"); return nil }),
 		sabir.OnStop(func(ctx context.Context) error { fmt.Println("stops"); <-ctx.Done(); return nil }))
 	waits := sabir.NewService("waits", sabir.DependsOn(sabir.ServiceName("missing")))
-	node := sabir.NewNode(sabir.Serve(started, waits), sabir.Logger(quiet), sabir.StopTimeout(time.Hour))
+	node := sabir.NewNode(sabir.Serve(started, waits), sabir.Logger(quiet), sabir.Limits{StopTimeout: time.Hour})
 	fmt.Println(node.Run(context.Background()))
 }
 

@@ -14,7 +14,7 @@ import (
 
 func TestMessagesFromAnotherNodeTakeNoMoreMemoryThanAConnectionMay(t *testing.T) {
 	s := actor.NewSystem(actor.Config{Logger: quiet})
-	n := sabir.NewNode(sabir.NodeID("b"), sabir.Logger(quiet), s.Option(), sabir.Join("mem://"+t.Name()), sabir.BufferLimits(8<<20, 1<<20))
+	n := sabir.NewNode(sabir.NodeID("b"), sabir.Logger(quiet), s.Option(), sabir.Join("mem://"+t.Name()), sabir.Limits{NodeBuffers: 8 << 20, ConnectionBuffers: 1 << 20})
 	if err := n.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}

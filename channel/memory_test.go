@@ -14,7 +14,7 @@ import (
 func TestAConsumerAsksForNoMoreMessagesThanThereIsMemoryFor(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		c := parcels(t)
-		n := startNode(t, channel.Broker("mem://"+t.Name()), sabir.BufferLimits(8<<20, 0)) // of which a consumer may hold one MiB
+		n := startNode(t, channel.Broker("mem://"+t.Name()), sabir.Limits{NodeBuffers: 8 << 20}) // of which a consumer may hold one MiB
 		const all = 20
 		for i := range all {
 			if _, err := c.Publish(t.Context(), n, article{ID: i, Name: strings.Repeat("x", 200<<10)}); err != nil {

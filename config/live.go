@@ -49,18 +49,9 @@ func (l *live) setLog(log Log) {
 	l.json.Store(log.Format == "json")
 }
 
-// limits are those options that a running node takes too.
-func (s *Settings) limits() (list []sabir.NodeOption) {
-	if s.MaxDepth != 0 {
-		list = append(list, sabir.MaxDepth(s.MaxDepth))
-	}
-	if s.StartTimeout != 0 {
-		list = append(list, sabir.StartTimeout(s.StartTimeout))
-	}
-	if s.StopTimeout != 0 {
-		list = append(list, sabir.StopTimeout(s.StopTimeout))
-	}
-	return list
+// limits are those of a node that a running node takes too.
+func (s *Settings) limits() sabir.Limits {
+	return sabir.Limits{MaxDepth: s.MaxDepth, StartTimeout: s.StartTimeout, StopTimeout: s.StopTimeout}
 }
 
 // key is the setting of that name, of those whose keys can change while a server asks for one.
@@ -77,7 +68,7 @@ func (l *Loaded) guard(n *sabir.Node) error {
 	defer l.mu.Unlock()
 	l.Logger()
 	l.live.nodes = append(l.live.nodes, n)
-	return n.SetLimits(l.Settings.limits()...)
+	return n.SetLimits(l.Settings.limits())
 }
 
 func (l *Loaded) leave(n *sabir.Node) {
@@ -101,7 +92,7 @@ func (l *Loaded) use(s *Settings) error {
 		return errors.Join(err, l.move(&l.Settings))
 	}
 	for _, n := range l.live.nodes {
-		if err := n.SetLimits(s.limits()...); err != nil {
+		if err := n.SetLimits(s.limits()); err != nil {
 			return err
 		}
 	}

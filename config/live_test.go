@@ -31,7 +31,7 @@ func deep() *sabir.Service {
 func TestTheLimitsChangeWhileTheNodeRunsAndEndAsTheCodeHasThem(t *testing.T) {
 	file := write(t, "sabir.yaml", "log: {level: error}\nmax_depth: 7")
 	l := load(t, config.Config{File: file})
-	node := sabir.NewNode(sabir.Serve(deep()), l.Option(), sabir.MaxDepth(4))
+	node := sabir.NewNode(sabir.Serve(deep()), l.Option(), sabir.Limits{MaxDepth: 4})
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

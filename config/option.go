@@ -16,7 +16,7 @@ import (
 
 // Option gives the settings to a node, with the logger of [Loaded.Logger]; the options that they stand for, such as sabir.HTTP and
 // sabir.Logger, cannot be given besides. On SIGHUP the node reads them again and uses those that can change while it runs, which are the log, the
-// limits, zone, labels and seeds, the policies and the keys for HTTP; the log says which did, and which take a restart. sabir.MaxDepth, sabir.StartTimeout and sabir.StopTimeout may be given besides: they hold where no
+// limits, zone, labels and seeds, the policies and the keys for HTTP; the log says which did, and which take a restart. MaxDepth, StartTimeout and StopTimeout of sabir.Limits may be given besides: they hold where no
 // setting says otherwise. The command sabir config set, the action $config.set, changes them too.
 //
 // The options for HTTP are those of sabir.HTTP, where http.address is set: all but its address and its key.

@@ -67,7 +67,7 @@ type OrderEvent struct {
 
 func TestBufferLimitsOfTheGuide(t *testing.T) {
 	// doc: buffer-limits
-	node := sabir.NewNode(sabir.BufferLimits(256<<20, 64<<20)) // bytes in the whole node, and of one connection
+	node := sabir.NewNode(sabir.Limits{NodeBuffers: 256 << 20, ConnectionBuffers: 64 << 20}) // bytes in the whole node, and of one connection
 	// end
 	if err := errors.Join(node.Start(t.Context()), node.Stop(t.Context())); err != nil {
 		t.Fatal(err)

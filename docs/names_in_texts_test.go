@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// nameInText finds a name of Go with its package, as errors and logs tell it: "sabir.MaxDepth sets the limit".
+// nameInText finds a name of Go with its package, as errors and logs tell it: "sabir.Limits sets it".
 var nameInText = regexp.MustCompile(`(?:^|[^\w/.$-])([a-z]+)\.([A-Z]\w+)`)
 
 // A reader looks for what an error tells to use.

@@ -37,7 +37,7 @@ func joinOptions(key, old, ordersPublic, billingPublic string, certificates *tls
 	// end
 
 	// doc: stop
-	patient := sabir.NewNode(sabir.Serve(services...), sabir.StopTimeout(25*time.Second))
+	patient := sabir.NewNode(sabir.Serve(services...), sabir.Limits{StopTimeout: 25 * time.Second})
 	// end
 	return []*sabir.Node{node, sabir.NewNode(rotating), sabir.NewNode(secured), patient, sabir.NewNode(named)}
 }

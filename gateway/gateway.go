@@ -42,7 +42,7 @@ type Inbound struct {
 	Context   context.Context
 	RequestID string            // see sabir.WithRequestID; copied
 	Metadata  map[string]string // see sabir.WithMetadata; must not be changed later
-	// Level is how many calls, in nodes of any kind, the call is nested in; 0 for none. Where it reaches sabir.MaxDepth the call fails, so
+	// Level is how many calls, in nodes of any kind, the call is nested in; 0 for none. Where it reaches MaxDepth of sabir.Limits the call fails, so
 	// that circles through other frameworks end too. CalledBy is the action or event whose handler made the call; "" for none.
 	Level    int
 	CalledBy string

@@ -113,7 +113,7 @@ type Load struct {
 	InFlight int     `json:"inFlight"` // calls from other nodes that it is serving
 }
 
-// Memory counts the bytes that wait in a node for something slow; see sabir.BufferLimits.
+// Memory counts the bytes that wait in a node for something slow; see sabir.Limits.
 type Memory struct {
 	Waiting int64 `json:"waiting"` // bytes
 	Streams int64 `json:"streams"` // bytes of them in streams and in answers over HTTP

@@ -346,7 +346,7 @@ func TestMetricsShowWhatWaitsInEachNodeOfTheTelemetry(t *testing.T) {
 	release := make(chan struct{})
 	s := sabir.NewService("slow")
 	sabir.On(s, "job", func(context.Context, string) error { <-release; return nil }, sabir.Buffered(10))
-	node := start(t, sabir.Serve(s), sabir.Use(tel.Middleware()), sabir.BufferLimits(8<<20, 0))
+	node := start(t, sabir.Serve(s), sabir.Use(tel.Middleware()), sabir.Limits{NodeBuffers: 8 << 20})
 	other := sabir.NewNode(sabir.NodeID("other")) // of another telemetry, or none
 	if err := other.Start(t.Context()); err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func answerOf(t *testing.T, conn net.Conn) (status int, retryAfter, body string)
 func TestBodiesThatAreReceivedTakeNoMoreMemoryThanThereIsAndOthersGet503(t *testing.T) {
 	for _, size := range []int{60 << 10, 900 << 10} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
-			node := start(t, sabir.Serve(shop()), sabir.HTTP(":0"), sabir.BufferLimits(4<<20, 0))
+			node := start(t, sabir.Serve(shop()), sabir.HTTP(":0"), sabir.Limits{NodeBuffers: 4 << 20})
 			budget := memory.OfNode(node)
 			head := func(length int) string {
 				return fmt.Sprintf("POST /shop/hello HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", length)
@@ -81,7 +81,7 @@ func TestAnswersThatNobodyReadsAreCutOffWhereOthersNeedTheMemory(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			s := sabir.NewService("long")
 			sabir.Handle(s, "one", func(context.Context, nothing) (string, error) { return strings.Repeat("x", 12<<20), nil })
-			node := start(t, sabir.Serve(s), sabir.HTTP(":0"), sabir.BufferLimits(128<<20, 0)) // of which answers may take 16 MiB
+			node := start(t, sabir.Serve(s), sabir.HTTP(":0"), sabir.Limits{NodeBuffers: 128 << 20}) // of which answers may take 16 MiB
 			budget := memory.OfNode(node)
 			request := fmt.Sprintf("POST /long/one HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n{}%s", 2+padding, strings.Repeat(" ", padding))
 			for range 6 {
@@ -109,7 +109,7 @@ func TestAnswersThatNobodyReadsAreCutOffWhereOthersNeedTheMemory(t *testing.T) {
 func TestTheAnswersOfABatchTakeAnEighthOfTheNodesMemory(t *testing.T) {
 	s := sabir.NewService("long")
 	sabir.Handle(s, "one", func(context.Context, nothing) (string, error) { return strings.Repeat("x", 100<<10), nil })
-	node := start(t, sabir.Serve(s), sabir.HTTP(":0"), sabir.BufferLimits(8<<20, 0))
+	node := start(t, sabir.Serve(s), sabir.HTTP(":0"), sabir.Limits{NodeBuffers: 8 << 20})
 	calls := strings.TrimSuffix(strings.Repeat(`{"action":"long.one","input":{}},`, 100), ",")
 	answer, err := http.Post("http://"+node.HTTPAddr()+"/batch", "application/json", strings.NewReader("["+calls+"]"))
 	if err != nil {

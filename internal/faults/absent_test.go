@@ -228,7 +228,7 @@ func TestACallOutlivesTheRestartOfTheOnlyNode(t *testing.T) {
 	}{
 		"with retries":         {[]sabir.NodeOption{sabir.Use(policy.Retry{Attempts: 20, FirstPause: 50 * time.Millisecond, MaxPause: 5 * time.Second, MaxElapsed: waitLimit})}, nil},
 		"with WaitForNode":     {nil, []sabir.CallOption{sabir.WaitForNode(waitLimit)}},
-		"on a node that waits": {[]sabir.NodeOption{sabir.WaitForNodeByDefault(waitLimit)}, nil},
+		"on a node that waits": {[]sabir.NodeOption{sabir.Limits{WaitForNode: waitLimit}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := start(t, setup{ID: "server", Works: true})

@@ -53,7 +53,7 @@
 // # Slow readers, and callers that go
 //
 // Between handler and caller are the stream's window of [admission.StreamWindow] values or 256 KiB each way, one value and
-// 64 KiB; a handler that sends more waits. It counts for [sabir.BufferLimits]. A caller that takes nothing for [Limits.Write] is cut off. When a caller goes, the handler's context ends
+// 64 KiB; a handler that sends more waits. It counts for NodeBuffers of [sabir.Limits]. A caller that takes nothing for [Limits.Write] is cut off. When a caller goes, the handler's context ends
 // at once as long as the node reads from it: with HTTP/2, or when the request is there whole, or while the handler takes
 // what comes. While a handler lets a full window of inputs lie, the server of package http1 notices within a second, by looking at
 // the connection; under another server it shows when the node reads on, or in the next heartbeat of an answer. While inputs wait

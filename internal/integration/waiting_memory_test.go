@@ -72,7 +72,7 @@ func large() string { return strings.Repeat("x", 900<<10) }
 
 func (a *waitingAttack) node(options ...sabir.NodeOption) *sabir.Node {
 	a.t.Helper()
-	n := sabir.NewNode(append(options, sabir.Logger(quiet), sabir.BufferLimits(waitingLimit, waitingLimit/2))...)
+	n := sabir.NewNode(append(options, sabir.Logger(quiet), sabir.Limits{NodeBuffers: waitingLimit, ConnectionBuffers: waitingLimit / 2})...)
 	if err := n.Start(context.Background()); err != nil {
 		a.t.Fatal(err)
 	}
