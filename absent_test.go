@@ -252,10 +252,10 @@ func TestACircleOfNeedsOverTwoNodesIsAnErrorOfTheirStarts(t *testing.T) {
 		select {
 		case err := <-startA:
 			startA = startB
-			reports(t, err, sabir.ErrBadService, "circle", "orders", "users", "(on a)", "(on b)")
+			reports(t, err, sabir.NewError(sabir.CodeInvalidArgument, "BadService", ""), "circle", "orders", "users", "(on a)", "(on b)")
 			return // the other waits for one that may start anew
 		case err := <-startB:
-			reports(t, err, sabir.ErrBadService, "circle", "orders", "users", "(on a)", "(on b)")
+			reports(t, err, sabir.NewError(sabir.CodeInvalidArgument, "BadService", ""), "circle", "orders", "users", "(on a)", "(on b)")
 			return
 		}
 	}

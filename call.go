@@ -185,7 +185,7 @@ func logEnded(from Caller, err error) error {
 }
 
 // CallOption changes one call. Each may be given once: a call with one given twice, of which the second would undo the first, fails
-// with [ErrBadOption].
+// with BadOption.
 type CallOption func(*callOptions)
 
 type callOptions struct {
@@ -235,7 +235,7 @@ func NoCache() CallOption { return func(o *callOptions) { o.noCache = true } }
 func NoRetry() CallOption { return func(o *callOptions) { o.noRetry = true } }
 
 // ToNode sends the call to the node of that name, whichever others offer the action. Where it does not, or there is no
-// such node, the call fails; with "" it is [ErrBadOption].
+// such node, the call fails; with "" it is BadOption.
 func ToNode(id string) CallOption {
 	return func(o *callOptions) {
 		o.once("ToNode", o.node != "")

@@ -181,15 +181,15 @@ func TestEachVersionIsCalledOnce(t *testing.T) {
 func TestTheOptionsOfCallEachAreForNoOtherCall(t *testing.T) {
 	caller := searchers(t)
 	for _, option := range []sabir.CallOption{sabir.Quorum(1), sabir.EachVersion()} {
-		if _, err := whoIs.Call(t.Context(), caller, "it", option); !errors.Is(err, sabir.ErrBadOption) {
+		if _, err := whoIs.Call(t.Context(), caller, "it", option); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) {
 			t.Errorf("Contract.Call: %v", err)
 		}
-		if _, err := sabir.Call[string](t.Context(), caller, "search.who", "it", option); !errors.Is(err, sabir.ErrBadOption) {
+		if _, err := sabir.Call[string](t.Context(), caller, "search.who", "it", option); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) {
 			t.Errorf("Call: %v", err)
 		}
 	}
 	for _, err := range whoIs.CallEach(t.Context(), caller, "it", sabir.Quorum(1), sabir.Quorum(2)) {
-		if !errors.Is(err, sabir.ErrBadOption) {
+		if !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) {
 			t.Errorf("Quorum twice: %v", err)
 		}
 	}

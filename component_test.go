@@ -89,7 +89,7 @@ func TestMistakesInAComponentAreReportedTogetherWithTheLineOfTheProgram(t *testi
 	attachPart(s, "a part", errors.New("no size"), errors.New("no colour"))
 	attachPart(s, "a part")
 	err := sabir.NewNode(sabir.Logger(quiet), sabir.Serve(s)).Start(t.Context())
-	reports(t, err, sabir.ErrBadService, "no size", "no colour", "a part twice")
+	reports(t, err, sabir.NewError(sabir.CodeInvalidArgument, "BadService", ""), "no size", "no colour", "a part twice")
 	if lines := strings.Count(fmt.Sprint(err), "component_test.go:"); lines != 4 { // of the two problems, and both of what is there twice
 		t.Errorf("%v names %d lines, want 4", err, lines)
 	}

@@ -14,7 +14,7 @@ import (
 // The first is the outermost; all are outside of those of [Use] and [Toward]. A contract that has policies already gets these inside them. Make it once
 // and keep it: what policies remember, such as a breaker's failures and a cache's answers, belongs to this value, and to each node that calls through it. Calls that stay on their
 // node pass the policies by, as do streams and [Contract.CallEach]; [Contract.Bind] and [Contract.Into] do not. A setting that cannot work, or a middleware that wraps no calls to other nodes, is an
-// [ErrBadOption] of each call.
+// BadOption of each call.
 func (c *Contract[In, Out]) With(policies ...Wrapper) *Contract[In, Out] {
 	if c == nil {
 		return nil

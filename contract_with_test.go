@@ -81,8 +81,8 @@ func TestAPolicyThatCannotWrapCallsToOtherNodesIsAnErrorOfTheCall(t *testing.T) 
 	}}
 	for want, policy := range map[string]sabir.Middleware{"it has no Remote": {Name: "local only"}, "the limit is 0": rejecting} {
 		_, err := findContract.With(policy).Call(t.Context(), caller, findUser{})
-		reports(t, err, sabir.ErrBadOption, "the contract of users.find", want)
-		reports(t, findContract.With(policy).Send(t.Context(), caller, findUser{}), sabir.ErrBadOption, "the contract of users.find", want)
+		reports(t, err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", ""), "the contract of users.find", want)
+		reports(t, findContract.With(policy).Send(t.Context(), caller, findUser{}), sabir.NewError(sabir.CodeInvalidArgument, "BadOption", ""), "the contract of users.find", want)
 		if _, err := findContract.Call(t.Context(), caller, findUser{}); err != nil {
 			t.Errorf("the contract without policies: %v", err)
 		}

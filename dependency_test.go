@@ -78,7 +78,7 @@ func TestADependencyIsComparedWithWhatIsOfferedHere(t *testing.T) {
 
 func TestStrictDependenciesEndTheStart(t *testing.T) {
 	n := sabir.NewNode(sabir.Logger(quiet), sabir.StrictDependencies(), sabir.Serve(finder(findContract), dependsOn(otherContract)))
-	reports(t, n.Start(t.Context()), sabir.ErrBadService, "dependency_test.go:", "orders depends on users.find of node", "Key is sent, and ID wanted")
+	reports(t, n.Start(t.Context()), sabir.NewError(sabir.CodeInvalidArgument, "BadService", ""), "dependency_test.go:", "orders depends on users.find of node", "Key is sent, and ID wanted")
 	n = sabir.NewNode(sabir.Logger(quiet), sabir.StrictDependencies(), sabir.Serve(finder(findContract), dependsOn(findContract)))
 	if err := n.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestADependencyWithoutANameIsAnErrorOfTheStart(t *testing.T) {
 	var none *sabir.Contract[int, int]
 	for _, on := range []sabir.Dependency{nil, none, &sabir.Contract[int, int]{}, sabir.ServiceName("")} {
 		n := sabir.NewNode(sabir.Logger(quiet), sabir.Serve(dependsOn(on)))
-		reports(t, n.Start(t.Context()), sabir.ErrBadService, "dependency_test.go:", "depends on something without a name")
+		reports(t, n.Start(t.Context()), sabir.NewError(sabir.CodeInvalidArgument, "BadService", ""), "dependency_test.go:", "depends on something without a name")
 	}
 }
 

@@ -141,9 +141,9 @@ func TestANodeThatCannotBeDrainedSaysSo(t *testing.T) {
 	for i := range membership.MaxDecisions {
 		setRoute(t, n, fmt.Sprintf("x%d.get", i), introspect.Share{To: "node=a", Percent: 50})
 	}
-	reports(t, n.Drain(), sabir.ErrBadOption, "there are 256 decisions about nodes and routes")
+	reports(t, n.Drain(), sabir.NewError(sabir.CodeInvalidArgument, "BadOption", ""), "there are 256 decisions about nodes and routes")
 	_, err := sabir.Call[introspect.Node](t.Context(), n, "$node.drain", sabir.Empty{})
-	reports(t, err, sabir.ErrBadOption, "there are 256 decisions about nodes and routes")
+	reports(t, err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", ""), "there are 256 decisions about nodes and routes")
 	if n.Info().Drained {
 		t.Error("it is drained")
 	}

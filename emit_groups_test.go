@@ -184,7 +184,7 @@ func TestGroupsThatCannotBeAreAnError(t *testing.T) {
 		"twice":    {sabir.Groups("mail"), sabir.Groups("stock")},
 		"too many": {sabir.Groups(slices.Repeat([]string{"mail"}, 257)...)},
 	} {
-		if err := sabir.Emit(t.Context(), node, "account.paid", deposit{1}, options...); !errors.Is(err, sabir.ErrBadOption) {
+		if err := sabir.Emit(t.Context(), node, "account.paid", deposit{1}, options...); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}

@@ -200,9 +200,9 @@ const (
 	nameServiceUnavailable   = "ServiceUnavailable"
 	nameGroupGone            = "GroupGone"
 	nameNodeState            = "NodeState"
-	nameBadOption            = "BadOption"
+	nameBadOption            = errname.BadOption
 	nameBadService           = "BadService"
-	nameBadName              = "BadName"
+	nameBadName              = errname.BadName
 	nameBadContract          = "BadContract"
 	nameValidationFailed     = "ValidationFailed"
 	nameBadInput             = "BadInput"
@@ -215,7 +215,7 @@ const (
 	nameNotANode             = errname.NotANode
 	nameBadKey               = "BadKey"
 	nameLinkLost             = "LinkLost"
-	nameNoCommonCodec        = "NoCommonCodec"
+	nameNoCommonCodec        = errname.NoCommonCodec
 	nameJoinFailed           = "JoinFailed"
 	nameTooManyCalls         = "TooManyCalls"
 	nameNoQuorum             = "NoQuorum"
@@ -229,9 +229,9 @@ const (
 	nameCanceled             = "Canceled"
 	namePanic                = "Panic"
 	nameHandlerFailed        = "HandlerFailed"
-	nameTooManyLevels        = "TooManyLevels"
-	nameTooManyAbandoned     = "TooManyAbandoned"
-	nameStreamWanted         = "StreamWanted"
+	nameTooManyLevels        = errname.TooManyLevels
+	nameTooManyAbandoned     = errname.TooManyAbandoned
+	nameStreamWanted         = errname.StreamWanted
 	nameNoStream             = errname.NoStream
 	nameStreamEnded          = "StreamEnded"
 	nameStreamTooSlow        = "StreamTooSlow"
@@ -253,17 +253,17 @@ var (
 	ErrServiceUnavailable = NewError(CodeUnavailable, nameServiceUnavailable, "the service is not available").AsRetryable()
 	// errGroupGone: no service of the group takes the event any more on the node that was chosen a moment before: the table of events no longer has it. The runtime chooses another.
 	errGroupGone = NewError(CodeUnavailable, nameGroupGone, "the service is being removed").AsRetryable()
-	// ErrNodeState: a start, a stop, a change of a node or an event in the wrong state of the node. The message names both
+	// errNodeState: a start, a stop, a change of a node or an event in the wrong state of the node. The message names both
 	// states.
-	ErrNodeState = NewError(CodeFailedPrecondition, nameNodeState, "the node is not in the state for that")
-	// ErrBadOption: an option of NewNode or the codec of an action is not valid, is given twice, or needs a package that the program does not import. Do
+	errNodeState = NewError(CodeFailedPrecondition, nameNodeState, "the node is not in the state for that")
+	// errBadOption: an option of NewNode or the codec of an action is not valid, is given twice, or needs a package that the program does not import. Do
 	// what the message says.
-	ErrBadOption = NewError(CodeInvalidArgument, nameBadOption, "an option is not valid")
-	// ErrBadService: a service cannot start: bad names, duplicates, options given twice, unreadable rules, a circle of needs.
+	errBadOption = NewError(CodeInvalidArgument, nameBadOption, "an option is not valid")
+	// errBadService: a service cannot start: bad names, duplicates, options given twice, unreadable rules, a circle of needs.
 	// Mend what the message lists, with file and line.
-	ErrBadService = NewError(CodeInvalidArgument, nameBadService, "the service is not valid")
-	// ErrBadName: the name or pattern of an event is not words joined by dots. Mend the name.
-	ErrBadName = NewError(CodeInvalidArgument, nameBadName, "that is no name")
+	errBadService = NewError(CodeInvalidArgument, nameBadService, "the service is not valid")
+	// errBadName: the name or pattern of an event is not words joined by dots. Mend the name.
+	errBadName = NewError(CodeInvalidArgument, nameBadName, "that is no name")
 	// errBadContract: a contract was not made by NewAction, NewStream or NewEvent. Make it with one of them.
 	errBadContract = NewError(CodeInvalidArgument, nameBadContract, "the contract is not valid")
 	// ErrValidationFailed: the input breaks rules in its struct tags; Data is validate.Errors, with every field. Show the
@@ -295,9 +295,9 @@ var (
 	// ErrLinkLost: the link to another node was lost under the call. It is retryable where the call did not leave this node,
 	// or the action is [Idempotent]; otherwise the work may have been done.
 	ErrLinkLost = NewError(CodeUnavailable, nameLinkLost, "the link was lost")
-	// ErrNoCommonCodec: two nodes have no format for values in common, see [Codecs]; the message says what each takes. Give
+	// errNoCommonCodec: two nodes have no format for values in common, see [Codecs]; the message says what each takes. Give
 	// both a codec that they share.
-	ErrNoCommonCodec = NewError(CodeFailedPrecondition, nameNoCommonCodec, "no codec in common")
+	errNoCommonCodec = NewError(CodeFailedPrecondition, nameNoCommonCodec, "no codec in common")
 	// ErrJoinFailed: a node with [Join] cannot start: the address is taken or not allowed, the key is wrong, or the cluster is
 	// another. See the message.
 	ErrJoinFailed = NewError(CodeUnavailable, nameJoinFailed, "the node cannot join")
@@ -331,22 +331,22 @@ var (
 	// ErrHandlerFailed: the handler returned a plain Go error, which this one wraps in the process where that was. See the
 	// node's log.
 	ErrHandlerFailed = NewError(CodeUnknown, nameHandlerFailed, "the handler failed")
-	// ErrTooManyLevels: calls are nested deeper than [Limits] allow: probably a circle. Break the circle.
-	ErrTooManyLevels = NewError(CodeFailedPrecondition, nameTooManyLevels, "calls are nested too deep")
-	// ErrTooManyAbandoned: 1,000 handlers of the action, or of HTTP, still run past their deadlines. Find out what they wait
+	// errTooManyLevels: calls are nested deeper than [Limits] allow: probably a circle. Break the circle.
+	errTooManyLevels = NewError(CodeFailedPrecondition, nameTooManyLevels, "calls are nested too deep")
+	// errTooManyAbandoned: 1,000 handlers of the action, or of HTTP, still run past their deadlines. Find out what they wait
 	// for.
-	ErrTooManyAbandoned = NewError(CodeResourceExhausted, nameTooManyAbandoned, "too many handlers are running past their deadlines").AsRetryable()
-	// ErrStreamWanted: an action that is a stream was called. Use OpenStream or CallStream.
-	ErrStreamWanted = NewError(CodeInvalidArgument, nameStreamWanted, "the action is a stream")
+	errTooManyAbandoned = NewError(CodeResourceExhausted, nameTooManyAbandoned, "too many handlers are running past their deadlines").AsRetryable()
+	// errStreamWanted: an action that is a stream was called. Use OpenStream or CallStream.
+	errStreamWanted = NewError(CodeInvalidArgument, nameStreamWanted, "the action is a stream")
 	// errNoStream: a stream was opened to an action that is none. Use Call.
 	errNoStream = NewError(CodeInvalidArgument, nameNoStream, "the action is not a stream")
-	// ErrStreamEnded: Send after CloseSend on a stream.
-	ErrStreamEnded = NewError(CodeFailedPrecondition, nameStreamEnded, "the stream has ended")
+	// errStreamEnded: Send after CloseSend on a stream.
+	errStreamEnded = NewError(CodeFailedPrecondition, nameStreamEnded, "the stream has ended")
 	// ErrStreamTooSlow: the receiver of a stream took nothing for a second while the streams of the node held more than their part of
 	// [Limits]. Open it again, and receive faster.
 	ErrStreamTooSlow = NewError(CodeResourceExhausted, nameStreamTooSlow, "the stream was not received").AsRetryable()
-	// ErrEventQueueFull: a queued handler of the event stayed full for 5 seconds. Emit less, or make the queue longer.
-	ErrEventQueueFull = NewError(CodeResourceExhausted, nameEventQueueFull, "the queue of an event handler is full").AsRetryable()
+	// errEventQueueFull: a queued handler of the event stayed full for 5 seconds. Emit less, or make the queue longer.
+	errEventQueueFull = NewError(CodeResourceExhausted, nameEventQueueFull, "the queue of an event handler is full").AsRetryable()
 	// ErrRateLimited: policy.RateLimit refused the call, or filter.RateLimit over HTTP. Try again later; Retry-After says
 	// when.
 	ErrRateLimited = NewError(CodeResourceExhausted, nameRateLimited, "too many calls").AsRetryable()

@@ -49,13 +49,13 @@ func errorDocs(t *testing.T) (names, comments map[string]string) {
 
 // builtinErrors lists the errors above in their order.
 var builtinErrors = [...]*Error{
-	ErrActionNotFound, ErrServiceUnavailable, errGroupGone, ErrNodeState, ErrBadOption, ErrBadService, ErrBadName,
+	ErrActionNotFound, ErrServiceUnavailable, errGroupGone, errNodeState, errBadOption, errBadService, errBadName,
 	errBadContract, ErrValidationFailed, ErrBadInput, ErrBadOutput, ErrInputTooLarge, errUnsupportedMediaType,
-	errMethodNotAllowed, errCrossOrigin, ErrCallerRefused, errNotANode, ErrBadKey, ErrLinkLost, ErrNoCommonCodec, ErrJoinFailed,
+	errMethodNotAllowed, errCrossOrigin, ErrCallerRefused, errNotANode, ErrBadKey, ErrLinkLost, errNoCommonCodec, ErrJoinFailed,
 	ErrTooManyCalls, ErrNoQuorum, ErrTooManyStreams,
 	ErrMessageTooLarge, errHeadTooLarge, errTooMuchDeclared, errNotAnswered, errBadCompression, ErrDeadlineExceeded,
-	ErrCanceled, ErrPanic, ErrHandlerFailed, ErrTooManyLevels, ErrTooManyAbandoned, ErrStreamWanted, errNoStream,
-	ErrStreamEnded, ErrStreamTooSlow, ErrEventQueueFull, ErrRateLimited, ErrBulkheadFull, ErrBreakerOpen, errNoDescription,
+	ErrCanceled, ErrPanic, ErrHandlerFailed, errTooManyLevels, errTooManyAbandoned, errStreamWanted, errNoStream,
+	errStreamEnded, ErrStreamTooSlow, errEventQueueFull, ErrRateLimited, ErrBulkheadFull, ErrBreakerOpen, errNoDescription,
 }
 
 // errorVariables are the variables of the runtime's errors by the name they go by on the wire.

@@ -53,8 +53,8 @@ func TestAnEventHandlerWithRulesThatCannotBeDoesNotStart(t *testing.T) {
 	}) error {
 		return nil
 	})
-	if err := sabir.NewNode(sabir.Serve(s)).Start(t.Context()); !errors.Is(err, sabir.ErrBadService) {
-		t.Errorf("%v, want %v", err, sabir.ErrBadService)
+	if err := sabir.NewNode(sabir.Serve(s)).Start(t.Context()); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadService", "")) {
+		t.Errorf("%v, want %v", err, sabir.NewError(sabir.CodeInvalidArgument, "BadService", ""))
 	}
 }
 

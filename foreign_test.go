@@ -334,7 +334,7 @@ func TestAnOfferWithAnActionTwiceIsRefused(t *testing.T) {
 	n := startNode(t)
 	twice := doubling
 	twice.Actions = append(slices.Clone(doubling.Actions), doubling.Actions...)
-	if err := n.SetForeign(&stranger{id: "left"}, twice); !errors.Is(err, sabir.ErrBadService) {
+	if err := n.SetForeign(&stranger{id: "left"}, twice); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadService", "")) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -358,7 +358,7 @@ func TestTheLevelOfACallFromOutsideGoesOnToForeignNodesAndIsBounded(t *testing.T
 		t.Errorf("the foreign node was called at %q", s.depths)
 	}
 	in.Level = 5
-	if _, err := n.Action("relay.double").ServeJSON(in, nil, []byte("4")); !errors.Is(err, sabir.ErrTooManyLevels) {
+	if _, err := n.Action("relay.double").ServeJSON(in, nil, []byte("4")); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "TooManyLevels", "")) {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -29,11 +29,11 @@ import (
 //
 // For each pair of nodes the first of the caller's formats that the other node takes is used; an action's own formats, which
 // callers learn from the node that offers it, go before those of either node. Where nothing is left, the call fails with
-// [ErrNoCommonCodec], which lists what each side has. By default it is native, or JSON for values that have no native form, and
+// NoCommonCodec, which lists what each side has. By default it is native, or JSON for values that have no native form, and
 // any other format that the program links is understood.
 //
 // Nodes agree on names, so each codec must be the one that is registered under its name: a nil codec, one that is not
-// registered and one of the name of another, such as json.New(json.Config{Strict: true}), are [ErrBadOption] at the start, with the file
+// registered and one of the name of another, such as json.New(json.Config{Strict: true}), are BadOption at the start, with the file
 // and line of Codecs. Use [codec.Lookup] for a name that comes from a setting.
 //
 // Given several times, the codecs add up in their order.

@@ -99,7 +99,7 @@ func TestTheFormatOfValuesIsNegotiated(t *testing.T) {
 			blue.used.Store(0)
 			out, err := sabir.Call[paint](t.Context(), here, "paint-there."+test.action, paint{"green"})
 			if test.wantNoCommon {
-				if !errors.Is(err, sabir.ErrNoCommonCodec) || !strings.Contains(err.Error(), "red") || !strings.Contains(err.Error(), "blue") {
+				if !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "NoCommonCodec", "")) || !strings.Contains(err.Error(), "red") || !strings.Contains(err.Error(), "blue") {
 					t.Errorf("the call ended with %v", err)
 				}
 				return
@@ -173,7 +173,7 @@ func TestACodecThatNodesCannotAgreeOnIsRefusedAtTheStartWithItsLine(t *testing.T
 		} {
 			t.Run(test.name+", for "+at, func(t *testing.T) {
 				err := sabir.NewNode(append(options, sabir.Logger(quiet))...).Start(t.Context())
-				reports(t, err, sabir.ErrBadOption, "format_test.go:", "Codecs", test.want)
+				reports(t, err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", ""), "format_test.go:", "Codecs", test.want)
 			})
 		}
 	}

@@ -124,7 +124,7 @@ func (a *Action) ServeJSON(in gateway.Inbound, dst, body []byte) ([]byte, error)
 
 // Serve is [Action.ServeJSON] for an input and an answer in another format than JSON, for gateways of protocols that have one of
 // their own. Inbound.Strict does nothing then. Of an action of another node only JSON is known here: the error is
-// [ErrNoCommonCodec].
+// NoCommonCodec.
 func (a *Action) Serve(in gateway.Inbound, format codec.Codec, dst, body []byte) ([]byte, error) {
 	if a.endpoint == nil {
 		return dst, a.notHere()

@@ -24,7 +24,7 @@ func TestZoneLabelsAndSeedsAreAllThatANodeThatRunsTakesOfJoin(t *testing.T) {
 		"a seed that is no URL":   {cluster.Zone("south"), cluster.Seeds("localhost")},
 		"a zone that is too long": {cluster.Zone(strings.Repeat("x", 5000))},
 	} {
-		if err := node.SetJoin(options...); !errors.Is(err, sabir.ErrBadOption) || node.Info().Zone != "north" {
+		if err := node.SetJoin(options...); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) || node.Info().Zone != "north" {
 			t.Errorf("%s: %v, and the zone is %q", name, err, node.Info().Zone)
 		}
 	}
@@ -34,7 +34,7 @@ func TestZoneLabelsAndSeedsAreAllThatANodeThatRunsTakesOfJoin(t *testing.T) {
 }
 
 func TestANodeInNoClusterHasNoPlaceInIt(t *testing.T) {
-	if err := sabir.NewNode().SetJoin(cluster.Zone("north")); !errors.Is(err, sabir.ErrNodeState) {
+	if err := sabir.NewNode().SetJoin(cluster.Zone("north")); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "NodeState", "")) {
 		t.Error(err)
 	}
 }

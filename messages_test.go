@@ -38,7 +38,7 @@ func TestAServiceDescribesWhatItSendsAndReceives(t *testing.T) {
 func TestAServiceThatSendsSomethingWithoutANameDoesNotStart(t *testing.T) {
 	for _, one := range []sabir.MessageContract{nil, (*sabir.EventContract[int])(nil), &sabir.EventContract[int]{}} {
 		err := sabir.NewNode(sabir.Serve(sabir.NewService("orders", sabir.Sends(one)))).Start(t.Context())
-		reports(t, err, sabir.ErrBadService, "service orders sends something without a name", "messages_test.go")
+		reports(t, err, sabir.NewError(sabir.CodeInvalidArgument, "BadService", ""), "service orders sends something without a name", "messages_test.go")
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // Add starts services and groups on a running node. Calls to them work when Add returns. It waits for other additions and removals, and for the
-// services that they depend on. The context bounds the waiting; if the node is stopped meanwhile, Add fails with [ErrNodeState].
+// services that they depend on. The context bounds the waiting; if the node is stopped meanwhile, Add fails with NodeState.
 func (n *Node) Add(ctx context.Context, services ...Servable) error {
 	return n.change(ctx, "add services to", true, func(ctx context.Context) error {
 		list, once := withoutOnce(flatten(services))

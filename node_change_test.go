@@ -43,7 +43,7 @@ func TestAStopEndsAnAdditionThatIsUnderWay(t *testing.T) {
 				if err := node.Stop(context.Background()); err != nil || time.Since(asked) > 2*time.Second {
 					t.Errorf("the stop ended after %v with %v", time.Since(asked), err)
 				}
-				if err := <-added; !errors.Is(err, sabir.ErrNodeState) {
+				if err := <-added; !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "NodeState", "")) {
 					t.Errorf("the addition ended with %v", err)
 				}
 			})
@@ -62,7 +62,7 @@ func TestAStopEndsAnAdditionThatWaitsForAServiceOfAnotherNode(t *testing.T) {
 		if err := node.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if err := <-added; !errors.Is(err, sabir.ErrNodeState) {
+		if err := <-added; !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "NodeState", "")) {
 			t.Errorf("the addition ended with %v", err)
 		}
 	})
@@ -202,7 +202,7 @@ func TestAServiceThatAnAdditionHasStartedIsStoppedOnceByTheNodesStop(t *testing.
 		if err := node.Stop(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if err := <-added; !errors.Is(err, sabir.ErrNodeState) || strings.Join(notes, ", ") != "start first, stop first" {
+		if err := <-added; !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "NodeState", "")) || strings.Join(notes, ", ") != "start first, stop first" {
 			t.Errorf("the addition ended with %v; hooks: %v", err, notes)
 		}
 	})
@@ -219,7 +219,7 @@ func TestServicesOfTwoAdditionsThatDependOnEachOtherAreACircle(t *testing.T) {
 				errs <- node.Add(ctx, sabir.NewService(pair[0], sabir.DependsOn(sabir.ServiceName(pair[1]))))
 			}()
 		}
-		if err := <-errs; !errors.Is(err, sabir.ErrBadService) || !strings.Contains(err.Error(), "circle") {
+		if err := <-errs; !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadService", "")) || !strings.Contains(err.Error(), "circle") {
 			t.Errorf("the first addition ended with %v", err)
 		}
 		<-errs

@@ -37,7 +37,7 @@ func TestANodeWithALimitBelowZeroDoesNotStart(t *testing.T) {
 		"MaxDepth of Limits is -1": {MaxDepth: -1}, "NodeBuffers of Limits is -1": {NodeBuffers: -1}, "ConnectionBuffers of Limits is -1": {ConnectionBuffers: -1},
 	} {
 		err := sabir.NewNode(sabir.Logger(quiet), limits).Start(t.Context())
-		if !errors.Is(err, sabir.ErrBadOption) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "node_limits_test.go:") {
+		if !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "node_limits_test.go:") {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
@@ -76,7 +76,7 @@ func TestANodeThatRunsTakesThreeLimits(t *testing.T) {
 		"a limit of NewNode": {MaxDepth: 3, HeapFloor: 1 << 20},
 		"a negative time":    {StartTimeout: -time.Second},
 	} {
-		if err := node.SetLimits(limits); !errors.Is(err, sabir.ErrBadOption) {
+		if err := node.SetLimits(limits); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -189,29 +189,29 @@ func TestWhatWasNotMadeByItsConstructorSaysSo(t *testing.T) {
 		want  error
 		maker string
 	}{
-		{"Serve of the zero Service", start(&service), sabir.ErrBadService, "sabir.NewService"},
-		{"Serve of a nil Service", start((*sabir.Service)(nil)), sabir.ErrBadService, "sabir.NewService"},
-		{"Serve of nil", start(nil), sabir.ErrBadService, "sabir.NewService"},
-		{"Add of the zero Service", n.Add(ctx, &service), sabir.ErrBadService, "sabir.NewService"},
-		{"a call from the zero Service", throughService, sabir.ErrBadService, "sabir.NewService"},
-		{"Start of the zero Node", node.Start(ctx), sabir.ErrNodeState, "sabir.NewNode"},
-		{"Run of the zero Node", node.Run(ctx), sabir.ErrNodeState, "sabir.NewNode"},
-		{"Stop of the zero Node", node.Stop(ctx), sabir.ErrNodeState, "sabir.NewNode"},
-		{"Add to the zero Node", node.Add(ctx), sabir.ErrNodeState, "sabir.NewNode"},
-		{"WaitFor of the zero Node", node.WaitFor(ctx, "s"), sabir.ErrNodeState, "sabir.NewNode"},
-		{"a call from the zero Node", through, sabir.ErrNodeState, "sabir.NewNode"},
-		{"an event from the zero Node", sabir.Emit(ctx, &node, "a.b", 1), sabir.ErrNodeState, "sabir.NewNode"},
-		{"an event from a nil Node", sabir.Emit(ctx, nilNode, "a.b", 1), sabir.ErrNodeState, "sabir.NewNode"},
+		{"Serve of the zero Service", start(&service), sabir.NewError(sabir.CodeInvalidArgument, "BadService", ""), "sabir.NewService"},
+		{"Serve of a nil Service", start((*sabir.Service)(nil)), sabir.NewError(sabir.CodeInvalidArgument, "BadService", ""), "sabir.NewService"},
+		{"Serve of nil", start(nil), sabir.NewError(sabir.CodeInvalidArgument, "BadService", ""), "sabir.NewService"},
+		{"Add of the zero Service", n.Add(ctx, &service), sabir.NewError(sabir.CodeInvalidArgument, "BadService", ""), "sabir.NewService"},
+		{"a call from the zero Service", throughService, sabir.NewError(sabir.CodeInvalidArgument, "BadService", ""), "sabir.NewService"},
+		{"Start of the zero Node", node.Start(ctx), sabir.NewError(sabir.CodeFailedPrecondition, "NodeState", ""), "sabir.NewNode"},
+		{"Run of the zero Node", node.Run(ctx), sabir.NewError(sabir.CodeFailedPrecondition, "NodeState", ""), "sabir.NewNode"},
+		{"Stop of the zero Node", node.Stop(ctx), sabir.NewError(sabir.CodeFailedPrecondition, "NodeState", ""), "sabir.NewNode"},
+		{"Add to the zero Node", node.Add(ctx), sabir.NewError(sabir.CodeFailedPrecondition, "NodeState", ""), "sabir.NewNode"},
+		{"WaitFor of the zero Node", node.WaitFor(ctx, "s"), sabir.NewError(sabir.CodeFailedPrecondition, "NodeState", ""), "sabir.NewNode"},
+		{"a call from the zero Node", through, sabir.NewError(sabir.CodeFailedPrecondition, "NodeState", ""), "sabir.NewNode"},
+		{"an event from the zero Node", sabir.Emit(ctx, &node, "a.b", 1), sabir.NewError(sabir.CodeFailedPrecondition, "NodeState", ""), "sabir.NewNode"},
+		{"an event from a nil Node", sabir.Emit(ctx, nilNode, "a.b", 1), sabir.NewError(sabir.CodeFailedPrecondition, "NodeState", ""), "sabir.NewNode"},
 		{"a call of the zero Contract", called, sabir.NewError(sabir.CodeInvalidArgument, "BadContract", ""), "sabir.NewAction"},
 		{"a bound zero Contract", bound, sabir.NewError(sabir.CodeInvalidArgument, "BadContract", ""), "sabir.NewAction"},
 		{"All with the zero Contract", sabir.All(ctx, n, action.Into(new(int), 1)), sabir.NewError(sabir.CodeInvalidArgument, "BadContract", ""), "sabir.NewAction"},
-		{"Handle of the zero Contract", handling(func(s *sabir.Service) { action.Handle(s, function) }), sabir.ErrBadService, "sabir.NewAction"},
+		{"Handle of the zero Contract", handling(func(s *sabir.Service) { action.Handle(s, function) }), sabir.NewError(sabir.CodeInvalidArgument, "BadService", ""), "sabir.NewAction"},
 		{"Open of the zero StreamContract", opened, sabir.NewError(sabir.CodeInvalidArgument, "BadContract", ""), "sabir.NewStream"},
 		{"Call of the zero StreamContract", yielded, sabir.NewError(sabir.CodeInvalidArgument, "BadContract", ""), "sabir.NewStream"},
-		{"Handle of the zero StreamContract", handling(func(s *sabir.Service) { stream.Handle(s, streaming) }), sabir.ErrBadService, "sabir.NewStream"},
+		{"Handle of the zero StreamContract", handling(func(s *sabir.Service) { stream.Handle(s, streaming) }), sabir.NewError(sabir.CodeInvalidArgument, "BadService", ""), "sabir.NewStream"},
 		{"Emit of the zero EventContract", event.Emit(ctx, n, 1), sabir.NewError(sabir.CodeInvalidArgument, "BadContract", ""), "sabir.NewEvent"},
 		{"Broadcast of the zero EventContract", event.Broadcast(ctx, n, 1), sabir.NewError(sabir.CodeInvalidArgument, "BadContract", ""), "sabir.NewEvent"},
-		{"On of the zero EventContract", handling(func(s *sabir.Service) { event.On(s, consuming) }), sabir.ErrBadService, "sabir.NewEvent"},
+		{"On of the zero EventContract", handling(func(s *sabir.Service) { event.On(s, consuming) }), sabir.NewError(sabir.CodeInvalidArgument, "BadService", ""), "sabir.NewEvent"},
 	} {
 		t.Run(test.name, func(t *testing.T) { reports(t, test.got, test.want, test.maker) })
 	}
@@ -252,9 +252,9 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := sabir.NewNode(options...).Start(t.Context())
-			want := sabir.ErrBadOption
-			if errors.Is(err, sabir.ErrBadService) { // of NewService, Handle and On
-				want = sabir.ErrBadService
+			want := sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")
+			if errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadService", "")) { // of NewService, Handle and On
+				want = sabir.NewError(sabir.CodeInvalidArgument, "BadService", "")
 			}
 			option, _, _ := strings.Cut(name, " of ")
 			reports(t, err, want, option, "given twice")
@@ -289,8 +289,8 @@ func TestEmitOnANodeThatDoesNotRunIsAnErrorEvenWithoutHandlers(t *testing.T) {
 		"BroadcastLocal": func(ctx context.Context, n *sabir.Node) error { return sabir.BroadcastLocal(ctx, n, "a.b", 1) },
 	} {
 		t.Run(kind, func(t *testing.T) {
-			reports(t, emit(t.Context(), created), sabir.ErrNodeState, "not started", "a.b")
-			reports(t, emit(t.Context(), stopped), sabir.ErrNodeState, "stopped", "a.b")
+			reports(t, emit(t.Context(), created), sabir.NewError(sabir.CodeFailedPrecondition, "NodeState", ""), "not started", "a.b")
+			reports(t, emit(t.Context(), stopped), sabir.NewError(sabir.CodeFailedPrecondition, "NodeState", ""), "stopped", "a.b")
 			reports(t, emit(ended, running), context.Canceled, "a.b")
 			if err := emit(t.Context(), running); err != nil {
 				t.Errorf("on a node that runs: %v", err)
@@ -331,7 +331,7 @@ func TestACallToANodeWithoutANameIsRefused(t *testing.T) {
 	_, text := sabir.CallJSON(t.Context(), n, "bank.greet", nil, nobody)
 	_, stream := sabir.OpenStream[int, int](t.Context(), n, "bank.tail", nobody)
 	for _, err := range []error{named, text, stream} {
-		reports(t, err, sabir.ErrBadOption, "ToNode without the name of a node", "bank.")
+		reports(t, err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", ""), "ToNode without the name of a node", "bank.")
 	}
 }
 
@@ -369,7 +369,9 @@ func TestAnOptionOfACallGivenTwiceIsAnErrorOfTheCall(t *testing.T) {
 				return err
 			},
 		} {
-			t.Run(name+" "+call, func(t *testing.T) { reports(t, do(), sabir.ErrBadOption, name, "twice", "bank.") })
+			t.Run(name+" "+call, func(t *testing.T) {
+				reports(t, do(), sabir.NewError(sabir.CodeInvalidArgument, "BadOption", ""), name, "twice", "bank.")
+			})
 		}
 	}
 	if _, err := greet.Call(t.Context(), n, deposit{}, sabir.NoCache(), sabir.NoCache(), sabir.WithTimeout(time.Minute)); err != nil {

@@ -182,7 +182,7 @@ func OpenAction[In, Out any](ctx context.Context, a *Action) (*Stream[Out, In], 
 }
 
 // Open is [OpenAction] for a gateway of a protocol that has a format of its own, which is that of the values. Of in, Limit, Watched, Strict
-// and Borrowed do nothing. Of an action of another node only JSON is known here: the error is [ErrNoCommonCodec].
+// and Borrowed do nothing. Of an action of another node only JSON is known here: the error is NoCommonCodec.
 func (a *Action) Open(in gateway.Inbound, format codec.Codec) (*Stream[[]byte, []byte], error) {
 	if a.endpoint == nil {
 		return nil, a.notHere()

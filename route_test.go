@@ -222,7 +222,7 @@ func TestARouteThatCannotBeIsAnError(t *testing.T) {
 		"120 % together":                   {Name: "users.get", Shares: []introspect.Share{{To: "v2", Percent: 60}, {To: "v3", Percent: 60}}},
 	} {
 		_, err := askRoute(t, n, in)
-		reports(t, err, sabir.ErrBadOption, strings.Fields(want)...)
+		reports(t, err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", ""), strings.Fields(want)...)
 	}
 	_, err := sabir.CallJSON(t.Context(), n, "$node.route", []byte(`{"name":7}`))
 	reports(t, err, sabir.ErrBadInput, "$node.route")

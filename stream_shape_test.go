@@ -54,7 +54,7 @@ func TestAServerStreamTakesOneValue(t *testing.T) {
 	if err := s.Send(number{7}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Send(number{8}); !errors.Is(err, sabir.ErrStreamEnded) || !strings.Contains(err.Error(), "takes one value") {
+	if err := s.Send(number{8}); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "StreamEnded", "")) || !strings.Contains(err.Error(), "takes one value") {
 		t.Errorf("the second value: %v", err)
 	}
 	s.CloseSend() // which the first value did

@@ -66,7 +66,7 @@ func (s *setting) Start(_ context.Context, n *sabir.Node) error {
 		return err
 	}
 	if err := cmp.Or(s.twice, b.given.Again(s.Name(), s.where)); err != nil {
-		return b.failure(sabir.ErrBadOption, "%w", err)
+		return b.failure(errBadOption, "%w", err)
 	}
 	b.named = s
 	return nil

@@ -56,7 +56,7 @@ func New[T any](name string, options ...Option) *Channel[T] {
 	if err := checkName("the channel", name); err != nil {
 		c.broken = err
 	} else if d.twice != nil {
-		c.broken = failure(sabir.ErrBadOption, "channel %s: %w", name, d.twice)
+		c.broken = failure(errBadOption, "channel %s: %w", name, d.twice)
 	} else if _, isEvent := any(new(T)).(eventMessage); d.format == binaryEvents && !isEvent {
 		c.broken = failure(ErrBadChannel, "channel %s is Encoded(%q), the binary mode of CloudEvents, and its type %s is no webhook.Event", name, binaryEvents, reflect.TypeFor[T]())
 	} else if d.format == native.Name {

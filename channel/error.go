@@ -6,7 +6,11 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/errname"
 )
+
+// errBadOption is the runtime's error of options that cannot work.
+var errBadOption = sabir.NewError(sabir.CodeInvalidArgument, errname.BadOption, "")
 
 // The errors of channels. Each variable is spelled as the name that goes over the wire, and docs/errors.md is made of their
 // comments: errors.Is finds them in what Publish and the others return, and in what a call of $channels returns.

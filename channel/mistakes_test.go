@@ -36,7 +36,7 @@ func TestSettingsOfAConsumerThatCannotBeAreReportedWhenItsServiceStarts(t *testi
 			channel.New[int]("shop.orders").ConsumeWith(s, test.config, ignore)
 			err := sabir.NewNode(sabir.Logger(quiet), channel.Broker("mem://"), sabir.Serve(s)).Start(t.Context())
 			for _, word := range append(test.words, "channel/mistakes_test.go:") {
-				if !errors.Is(err, sabir.ErrBadService) || !strings.Contains(err.Error(), word) {
+				if !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadService", "")) || !strings.Contains(err.Error(), word) {
 					t.Errorf("%q is not in %v", word, err)
 				}
 			}
@@ -67,7 +67,7 @@ func TestAChannelThatWasNotMadeByNewSaysSo(t *testing.T) {
 		s := sabir.NewService("s")
 		zero.Consume(s, ignore)
 		err := sabir.NewNode(sabir.Logger(quiet), sabir.Serve(s)).Start(t.Context())
-		if !errors.Is(err, sabir.ErrBadService) || !strings.Contains(err.Error(), "channel.New") {
+		if !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadService", "")) || !strings.Contains(err.Error(), "channel.New") {
 			t.Errorf("Consume of %s: %v", name, err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestTheBinaryModeIsForEventsAndForAttributesThatABrokerTakes(t *testing.T) 
 
 func TestABrokerGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 	err := sabir.NewNode(sabir.Logger(quiet), channel.Broker("mem://a"), channel.Broker("mem://b")).Start(t.Context())
-	if !errors.Is(err, sabir.ErrBadOption) || !strings.Contains(err.Error(), "given twice") || strings.Count(err.Error(), "channel/mistakes_test.go:") != 2 {
+	if !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) || !strings.Contains(err.Error(), "given twice") || strings.Count(err.Error(), "channel/mistakes_test.go:") != 2 {
 		t.Errorf("got %v", err)
 	}
 }
@@ -122,16 +122,16 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheUse(t *testing.T) {
 		"MaxMessage":   {channel.MaxMessage(1), channel.MaxMessage(2)},
 	} {
 		_, err := channel.New[int]("twice", options...).Publish(t.Context(), channelNode(t), 1)
-		if !errors.Is(err, sabir.ErrBadOption) || !strings.Contains(err.Error(), name+" is given twice") || strings.Count(err.Error(), "mistakes_test.go:") != 2 {
+		if !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) || !strings.Contains(err.Error(), name+" is given twice") || strings.Count(err.Error(), "mistakes_test.go:") != 2 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	_, err := channel.New[int]("twice").Publish(t.Context(), channelNode(t), 1, channel.MessageID("a"), channel.MessageID("b"))
-	if !errors.Is(err, sabir.ErrBadOption) || !strings.Contains(err.Error(), "MessageID twice") {
+	if !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) || !strings.Contains(err.Error(), "MessageID twice") {
 		t.Errorf("MessageID: %v", err)
 	}
 	err = sabir.NewNode(sabir.Logger(quiet), channel.Broker("mem://", channel.TLS(nil), channel.TLS(nil))).Start(t.Context())
-	if !errors.Is(err, sabir.ErrBadOption) || !strings.Contains(err.Error(), "TLS is given twice") {
+	if !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) || !strings.Contains(err.Error(), "TLS is given twice") {
 		t.Errorf("TLS: %v", err)
 	}
 }

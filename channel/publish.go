@@ -49,7 +49,7 @@ func (c *Channel[T]) Publish(ctx context.Context, from sabir.Caller, value T, op
 		o(m)
 	}
 	if len(options) > 1 { // there is one option only
-		return Receipt{}, b.failure(sabir.ErrBadOption, "Publish on channel %s was given MessageID twice, and each would undo the other", c.spec.Name)
+		return Receipt{}, b.failure(errBadOption, "Publish on channel %s was given MessageID twice, and each would undo the other", c.spec.Name)
 	}
 	if err := c.write(b, m, &value); err != nil {
 		return Receipt{}, err

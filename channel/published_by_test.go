@@ -201,7 +201,7 @@ func TestWhoMayPublishIsNotAskedWhereNothingProvesNames(t *testing.T) {
 func TestARuleOfPublishersThatNamesNobodyIsAnError(t *testing.T) {
 	for _, option := range []channel.Option{channel.PublishedBy(), channel.PublishedBy("["), channel.PublishedBy("")} {
 		c := channel.New[article]("shop.rules", option)
-		if _, err := c.Publish(t.Context(), member(t, ""), article{}); !errors.Is(err, sabir.ErrBadOption) {
+		if _, err := c.Publish(t.Context(), member(t, ""), article{}); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) {
 			t.Errorf("%v", err)
 		}
 	}

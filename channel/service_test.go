@@ -83,7 +83,7 @@ func TestAServiceDescribesTheChannelsThatItReceivesFromAndSendsTo(t *testing.T) 
 		t.Errorf("%+v", got.Messages)
 	}
 	err = sabir.NewNode(sabir.Serve(sabir.NewService("billing", sabir.Sends(channel.New[article]("not a name"))))).Start(t.Context())
-	if !errors.Is(err, sabir.ErrBadService) {
+	if !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadService", "")) {
 		t.Error(err)
 	}
 }

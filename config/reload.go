@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/secret"
 )
 
@@ -192,7 +193,7 @@ func (r *reloader) Services() []sabir.Servable {
 func (r *reloader) set(_ context.Context, values map[string]string) ([]string, error) {
 	used, err := r.loaded.Set(values)
 	if err != nil {
-		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadOption.Name, "%w", err)
+		return nil, sabir.Errorf(sabir.CodeInvalidArgument, errname.BadOption, "%w", err)
 	}
 	logAlways(r.node.Log(), "configuration was set by an operator, until the node stops", "node", r.node.ID(), "changed", strings.Join(used, ","))
 	return used, nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/requestid"
 )
@@ -71,7 +72,7 @@ func (c *Cache) invalidateHere(ctx context.Context, patterns []string) error {
 	var errs []error
 	for _, pattern := range patterns {
 		if err := names.CheckPattern(pattern); err != nil {
-			errs = append(errs, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadName.Name, "%w", err))
+			errs = append(errs, sabir.Errorf(sabir.CodeInvalidArgument, errname.BadName, "%w", err))
 			continue
 		}
 		errs = append(errs, c.store().Invalidate(ctx, pattern))

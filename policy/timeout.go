@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/signal"
 )
 
@@ -63,7 +64,7 @@ func (t Timeout) handler(s *sabir.Subscription, next sabir.EventHandler) sabir.E
 	var abandoned atomic.Int32
 	return func(ctx context.Context, e *sabir.Event) error {
 		if abandoned.Load() >= maxAbandoned {
-			return failure(sabir.ErrTooManyAbandoned, "%s is still running %d times past its limit of %v", where, maxAbandoned, limit)
+			return failure(errTooManyAbandoned, "%s is still running %d times past its limit of %v", where, maxAbandoned, limit)
 		}
 		limited, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
@@ -95,6 +96,8 @@ func (t Timeout) handler(s *sabir.Subscription, next sabir.EventHandler) sabir.E
 		return failure(sabir.ErrDeadlineExceeded, "%s took longer than %v", where, limit)
 	}
 }
+
+var errTooManyAbandoned = sabir.NewError(sabir.CodeResourceExhausted, errname.TooManyAbandoned, "").AsRetryable()
 
 // failure is one of the runtime's errors with a message of its own.
 func failure(kind *sabir.Error, format string, args ...any) *sabir.Error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	said "github.com/sabir-go/sabir/internal/answer"
+	"github.com/sabir-go/sabir/internal/errname"
 )
 
 // Send implements sabir.ForeignNode: it makes a call.
@@ -22,7 +23,7 @@ func (p *peer) Send(ctx context.Context, r *sabir.Request) error {
 	case m == nil:
 		return sabir.Errorf(sabir.CodeNotFound, sabir.ErrActionNotFound.Name, "the server %s has no %s any more", p.id, action).AsRetryable()
 	case m.isStream():
-		return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrStreamWanted.Name, "%s is a stream: use OpenStream or CallStream", action)
+		return sabir.Errorf(sabir.CodeInvalidArgument, errname.StreamWanted, "%s is a stream: use OpenStream or CallStream", action)
 	}
 	data, err := r.AppendInput(m.in, nil)
 	if err != nil {

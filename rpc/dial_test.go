@@ -161,7 +161,7 @@ func TestStreamsAreRefusedOverHTTP1(t *testing.T) {
 func TestACallOfAStreamAndAStreamOfACallAreRefused(t *testing.T) {
 	url, _ := serve(t, []sabir.Servable{calc()})
 	node := dial(t, rpc.Foreign{URL: url})
-	if _, err := sabir.Call[text](t.Context(), node, "calc.chat", text{}); !errors.Is(err, sabir.ErrStreamWanted) {
+	if _, err := sabir.Call[text](t.Context(), node, "calc.chat", text{}); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "StreamWanted", "")) {
 		t.Error(err)
 	}
 	if _, err := sabir.OpenStream[sumIn, sumOut](t.Context(), node, "calc.add"); sabir.AsError(err).Name != "NoStream" {

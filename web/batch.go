@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/isolate"
 	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/web/exchange"
@@ -120,7 +121,7 @@ func (rc *requestContext) callOne(c batchCall, i int, end time.Time, answer *bat
 	case to == nil || to.action == nil || strings.Contains(c.Action, "/"): // a batch is no action
 		sub.fail(rc.notFound(path))
 	case to.action.Stream:
-		sub.fail(&sabir.Error{Code: sabir.CodeInvalidArgument, Name: sabir.ErrStreamWanted.Name, Message: c.Action + " is a stream, which no batch can hold"})
+		sub.fail(&sabir.Error{Code: sabir.CodeInvalidArgument, Name: errname.StreamWanted, Message: c.Action + " is a stream, which no batch can hold"})
 	case account.Space() <= 0: // before the call, as nothing of what it does could be taken back
 		sub.fail(rc.holdsTooMuch())
 	case time.Until(end) <= 0:

@@ -155,7 +155,7 @@ func (c *Client) Call(ctx context.Context, action string, body []byte) ([]byte, 
 		body = []byte("{}")
 	}
 	if !sendable(action) {
-		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadName.Name, "%.100q is no name of an action: want words joined by dots, such as users.get", action)
+		return nil, sabir.Errorf(sabir.CodeInvalidArgument, errname.BadName, "%.100q is no name of an action: want words joined by dots, such as users.get", action)
 	}
 	return c.exchange(ctx, http.MethodPost, actionPath(action), action, body)
 }
@@ -200,7 +200,7 @@ func (c *Client) exchange(ctx context.Context, method, path, what string, body [
 	}
 	defer response.Body.Close()
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/x-ndjson") {
-		return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrStreamWanted.Name, "%s is a stream, which a call over HTTP cannot read", what)
+		return nil, sabir.Errorf(sabir.CodeInvalidArgument, errname.StreamWanted, "%s is a stream, which a call over HTTP cannot read", what)
 	}
 	answer, err := c.read(response)
 	switch {

@@ -302,7 +302,7 @@ func TestTheKeyOpensANodeThatWantsOne(t *testing.T) {
 func TestNamesThatAreNoActionsAreNotSent(t *testing.T) {
 	client := dialFake(t, func(net.Conn) { t.Error("something was sent") })
 	for _, name := range []string{"", ".", "a.", ".a", "a..b", "a/b", "../x", "a b", "a?b=c", "a#b", "a%2Fb", "a.$b", "größe", strings.Repeat("a", 600)} {
-		if _, err := client.Call(t.Context(), name, nil); !errors.Is(err, sabir.ErrBadName) {
+		if _, err := client.Call(t.Context(), name, nil); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadName", "")) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/http1"
 	"github.com/sabir-go/sabir/internal/isolate"
 	"github.com/sabir-go/sabir/internal/requestid"
@@ -64,10 +65,13 @@ func (s *server) Full(x *exchange.Exchange) {
 	v.fail(s.holdsTooMuch())
 }
 
+// errTooManyAbandoned is that of package sabir, for handlers of HTTP.
+var errTooManyAbandoned = sabir.NewError(sabir.CodeResourceExhausted, errname.TooManyAbandoned, "too many handlers are running past their deadlines").AsRetryable()
+
 // Busy makes the response when too many handlers have exceeded their limits and still run.
 func (s *server) Busy(x *exchange.Exchange) {
 	v := requestContext{Exchange: x, server: s, to: x.Route.(*target)}
-	v.fail(sabir.ErrTooManyAbandoned)
+	v.fail(errTooManyAbandoned)
 }
 
 func (t *target) name() string {

@@ -21,7 +21,7 @@ func rulesAndErrors() *sabir.Service {
 	sabir.Handle(s, "none", func(context.Context, sabir.Empty) (sabir.Empty, error) {
 		return sabir.Empty{}, sabir.NewError(sabir.CodeNotFound, "NoOrder", "there is no such order")
 	})
-	for action, e := range map[string]*sabir.Error{"lost": sabir.ErrLinkLost, "busy": sabir.ErrTooManyCalls, "codec": sabir.ErrNoCommonCodec, "quorum": sabir.ErrNoQuorum} {
+	for action, e := range map[string]*sabir.Error{"lost": sabir.ErrLinkLost, "busy": sabir.ErrTooManyCalls, "codec": sabir.NewError(sabir.CodeFailedPrecondition, "NoCommonCodec", ""), "quorum": sabir.ErrNoQuorum} {
 		sabir.Handle(s, action, func(context.Context, sabir.Empty) (sabir.Empty, error) {
 			return sabir.Empty{}, sabir.Errorf(e.Code, e.Name, "this is about node worker-1")
 		})

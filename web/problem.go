@@ -153,7 +153,7 @@ func (s *server) publicError(a *sabir.Action, of logged, err error) *sabir.Error
 	e := sabir.AsError(err)
 	message, data := e.Message, e.Data
 	switch e.Name {
-	case sabir.ErrHandlerFailed.Name, sabir.ErrBadOutput.Name, sabir.ErrTooManyLevels.Name, sabir.ErrPanic.Name, sabir.ErrActionNotFound.Name: // the last is of a nested call
+	case sabir.ErrHandlerFailed.Name, sabir.ErrBadOutput.Name, errname.TooManyLevels, sabir.ErrPanic.Name, sabir.ErrActionNotFound.Name: // the last is of a nested call
 		message, data = internalMessage(of.id), nil
 	case sabir.ErrDeadlineExceeded.Name:
 		message = "the deadline passed before " + a.Name + " answered"
@@ -167,7 +167,7 @@ func (s *server) publicError(a *sabir.Action, of logged, err error) *sabir.Error
 		if !e.Retryable {
 			message += ", which may have done its work"
 		}
-	case sabir.ErrTooManyCalls.Name, sabir.ErrNoCommonCodec.Name, sabir.ErrNoQuorum.Name: // whose texts name the node
+	case sabir.ErrTooManyCalls.Name, errname.NoCommonCodec, sabir.ErrNoQuorum.Name: // whose texts name the node
 		if e.Node != s.node.ID() {
 			message = a.Name + " cannot be answered now"
 		}

@@ -309,7 +309,7 @@ func (p *provider) Send(ctx context.Context, r *sabir.Request) error {
 	case err != nil:
 		return err
 	case to.stream:
-		return sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrStreamWanted.Name, to.action+" is a stream: use OpenStream or CallStream")
+		return sabir.NewError(sabir.CodeInvalidArgument, errname.StreamWanted, to.action+" is a stream: use OpenStream or CallStream")
 	case ctx.Err() != nil:
 		return sabir.AsError(ctx.Err())
 	}

@@ -118,7 +118,7 @@ func (c *tripleCall) connectAction() (*sabir.Action, error) {
 	case !c.m.inMessages(action):
 		return nil, noMessages(c.m, c.inv)
 	case action.Stream && !c.form.stream:
-		return nil, sabir.Errorf(sabir.CodeUnimplemented, sabir.ErrStreamWanted.Name, "%s is a stream", c.inv.method)
+		return nil, sabir.Errorf(sabir.CodeUnimplemented, errname.StreamWanted, "%s is a stream", c.inv.method)
 	case !action.Stream && c.form.stream:
 		return nil, sabir.Errorf(sabir.CodeUnimplemented, errname.NoStream, "%s is no stream", c.inv.method)
 	}

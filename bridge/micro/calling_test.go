@@ -10,6 +10,7 @@ import (
 	"github.com/sabir-go/sabir/bridge/micro"
 	"github.com/sabir-go/sabir/codec/protobuf"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/errname"
 )
 
 type labIn struct {
@@ -118,7 +119,7 @@ func TestACircleOfCallsThroughGoMicroEnds(t *testing.T) {
 	}
 	n := node(t, []sabir.Servable{circle()}, micro.Config{Listen: at, Endpoints: []micro.Endpoint{{Service: "again", Name: "Circle.Turn", Action: "circle.turn"}}, Services: map[string]micro.Service{"again": {Addresses: []string{at}, Endpoints: []string{"Circle.Turn"}}}})
 	_, err = sabir.Call[int](t.Context(), n, "circle.turn", 0)
-	if e := sabir.AsError(err); e == nil || e.Name != sabir.ErrTooManyLevels.Name {
+	if e := sabir.AsError(err); e == nil || e.Name != errname.TooManyLevels {
 		t.Errorf("the circle ended with %v", err)
 	}
 }

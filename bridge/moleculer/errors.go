@@ -9,6 +9,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -74,7 +75,7 @@ var known = []struct {
 	{"RequestRejectedError", 503, "REQUEST_REJECTED", sabir.ErrBreakerOpen},
 	{"QueueIsFullError", 429, "QUEUE_FULL", sabir.ErrTooManyCalls},
 	{"QueueIsFullError", 429, "QUEUE_FULL", sabir.ErrBulkheadFull},
-	{"MaxCallLevelError", 500, "MAX_CALL_LEVEL", sabir.ErrTooManyLevels},
+	{"MaxCallLevelError", 500, "MAX_CALL_LEVEL", sabir.NewError(sabir.CodeFailedPrecondition, errname.TooManyLevels, "")},
 }
 
 // codes are the codes of errors that are of no known class, by Moleculer's, which are HTTP statuses.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/requestid"
 )
 
@@ -265,7 +266,7 @@ func (b *bridge) takeStreamed(answer *response) bool {
 	streamed := bool(answer.Stream) || answer.Seq != nil
 	if c.stream == nil {
 		if streamed && b.calls.take(answer.ID, answer.Sender) != nil {
-			c.failed <- sabir.Errorf(sabir.ErrStreamWanted.Code, sabir.ErrStreamWanted.Name, "%s answers with a stream: use OpenStream or CallStream", c.action)
+			c.failed <- sabir.Errorf(sabir.CodeInvalidArgument, errname.StreamWanted, "%s answers with a stream: use OpenStream or CallStream", c.action)
 		}
 		return streamed
 	}

@@ -225,7 +225,7 @@ func streamsToMoleculersActions(t *testing.T, n *sabir.Node, js *peer) {
 	if got, err := none.Recv(); err != nil || len(got.Values) != 0 || got.Bytes != 0 || fmt.Sprint(got.Params) != "7" || !got.Object {
 		t.Errorf("of a stream without values there came %+v, %v", got, err)
 	}
-	if _, err := sabir.Call[any](t.Context(), n, "js.range", map[string]int{"n": 1}); !errors.Is(err, sabir.ErrStreamWanted) {
+	if _, err := sabir.Call[any](t.Context(), n, "js.range", map[string]int{"n": 1}); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "StreamWanted", "")) {
 		t.Errorf("a call of a stream: %v", err)
 	}
 }

@@ -194,7 +194,7 @@ func circle(t *testing.T, s *suite) {
 	})
 	w.serve(t, w.bob, there)
 	w.serve(t, w.cid, back)
-	if _, err := sabir.Call[int](brief(t), w.ann, there.Name()+".it", 1); !errors.Is(err, sabir.ErrTooManyLevels) {
+	if _, err := sabir.Call[int](brief(t), w.ann, there.Name()+".it", 1); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "TooManyLevels", "")) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -441,7 +441,7 @@ func streamMixedUp(t *testing.T, s *suite) {
 	w := s.threeNodes
 	stream := remoteStream(t, w, double)
 	call := remote(t, w, greet)
-	if _, err := sabir.Call[int](brief(t), w.ann, stream, 1); !errors.Is(err, sabir.ErrStreamWanted) {
+	if _, err := sabir.Call[int](brief(t), w.ann, stream, 1); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "StreamWanted", "")) {
 		t.Errorf("a call of a stream: %v", err)
 	}
 	_, err := sabir.OpenStream[greeting, reply](brief(t), w.ann, call)
@@ -499,7 +499,7 @@ func streamToNode(t *testing.T, s *suite) {
 func streamServer(t *testing.T, s *suite) {
 	stream := open[int, int](t, s.threeNodes, remoteStream(t, s.threeNodes, double, sabir.ServerStream()))
 	must(t, stream.Send(21))
-	if err := stream.Send(22); !errors.Is(err, sabir.ErrStreamEnded) {
+	if err := stream.Send(22); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "StreamEnded", "")) {
 		t.Errorf("the second value: %v", err)
 	}
 	if got, err := stream.Recv(); err != nil || got != 42 {

@@ -162,7 +162,7 @@ func topicsOf(r *http.Request, offered []string) ([]string, error) {
 	}
 	for _, topic := range topics {
 		if err := names.CheckPattern(topic); err != nil {
-			return nil, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadName.Name, "%w", err)
+			return nil, sabir.Errorf(sabir.CodeInvalidArgument, errname.BadName, "%w", err)
 		}
 		if !slices.ContainsFunc(offered, func(p string) bool { return overlap(p, topic) }) {
 			return nil, sabir.Errorf(sabir.CodePermissionDenied, ErrEventNotOffered.Name, "no event that %.100q takes is offered here: there are %s", topic, strings.Join(offered, ", "))

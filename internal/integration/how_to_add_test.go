@@ -116,7 +116,7 @@ func TestAPolicyIsAddedByTheStepsOfTheArchitecturePage(t *testing.T) {
 	})
 	t.Run("step 3, settings that cannot work", func(t *testing.T) {
 		err := sabir.NewNode(sabir.Logger(quiet), sabir.Serve(echo(sabir.Use(quota{})))).Start(t.Context())
-		if !errors.Is(err, sabir.ErrBadService) || !strings.Contains(fmt.Sprint(err), "want 1 or more") {
+		if !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadService", "")) || !strings.Contains(fmt.Sprint(err), "want 1 or more") {
 			t.Errorf("the node starts with %v", err)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/requestid"
 )
 
@@ -133,7 +134,7 @@ func (b *dashboard) call(w http.ResponseWriter, r *http.Request) {
 		b.fail(w, sabir.Errorf(sabir.CodeNotFound, sabir.ErrActionNotFound.Name, "there is no public action %.100q to call now", in.Action))
 		return
 	case a.Stream:
-		b.fail(w, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrStreamWanted.Name, "%s is a stream: open it with the command line (sabir stream %[1]s)", a.Name))
+		b.fail(w, sabir.Errorf(sabir.CodeInvalidArgument, errname.StreamWanted, "%s is a stream: open it with the command line (sabir stream %[1]s)", a.Name))
 		return
 	}
 	id := requestid.New()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/names"
 )
 
@@ -107,7 +108,7 @@ func (b *dashboard) streamEvents(w http.ResponseWriter, r *http.Request) {
 		pattern = "**"
 	}
 	if err := names.CheckPattern(pattern); err != nil {
-		b.fail(w, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadName.Name, "%w", err))
+		b.fail(w, sabir.Errorf(sabir.CodeInvalidArgument, errname.BadName, "%w", err))
 		return
 	}
 	l, err := b.events.listen(r.Context(), pattern)
