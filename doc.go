@@ -142,7 +142,7 @@
 //	channel.broker.publish       channel/broker.go: tries again while the broker cannot be reached
 //	channel.broker.declare       once for each channel
 //	channel.broker.connection    connects at first use
-//	engine.Open                  channel/engine/registry.go: finds the engine by the address's scheme; it keeps the message
+//	engine.Open                  internal/engine/registry.go: finds the engine by the address's scheme; it keeps the message
 //	channel.consumer.Open        channel/consume.go: on each node with a consumer, see [Component]
 //	channel.runner.receive       channel/runner.go
 //	channel.runner.handle        channel/attempt.go: one goroutine for each message

@@ -24,7 +24,7 @@ var layers = map[string]int{
 	"cluster": 2, // below transports: transport/compress has an option of Join
 	"codec":   3, "transport": 3, "internal/brokers": 3,
 	"validate":      4, // it names fields as the codecs do
-	"internal/wire": 5, "channel/engine": 5, "internal/schema": 5,
+	"internal/wire": 5, "internal/engine": 5, "internal/schema": 5,
 	"internal/mesh": 6, "introspect": 6,
 	".":      7,
 	"policy": 8, "telemetry": 8, "admin": 8, "actor": 8, "channel": 8,
@@ -41,7 +41,7 @@ var partOf = map[string]string{
 	"layout": "codec", "native": "codec", "claim": "codec", "protobuf": "codec", "jsonmethods": "codec", "protoname": "codec", "protojson": "codec", "document": "codec", "codectest": "codec",
 	"session": "transport", "transports": "transport", "bus": "transport", "transporttest": "transport",
 	"redis": "transport", "replication": "transport", "nats": "transport", "natsstore": "transport", "amqp": "transport",
-	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "channel/engine", "storetest": "actor",
+	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "internal/engine", "storetest": "actor",
 	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "etag": "web", "filehead": "web", "isolate": "web", "browsertest": "web", "httpstream": "web", "principal": "web", "protocol": "web",
 	"etcd": "internal/directory", "consul": "internal/directory",
 	"inbound": "bridge", "gomicro": "bridge", "gossip": "internal/membership", "typescript": "gen", "openapi": "gen", "protofile": "gen", "gofile": "gen", "javaclass": "gen", "fastestvalidator": "internal/schema",
@@ -53,7 +53,7 @@ const module = "github.com/sabir-go/sabir"
 func layer(dir string) string {
 	top, below, _ := strings.Cut(filepath.ToSlash(dir), "/")
 	if top == "channel" && below != "" {
-		return "channel/engine" // with the engines, which know nothing of nodes; package channel is above the root
+		return "internal/engine" // with the engines, which know nothing of nodes; package channel is above the root
 	}
 	if top != "internal" {
 		return top

@@ -10,7 +10,7 @@ import (
 )
 
 // walked is the packages that the walks in doc.go pass, by the names that they have there.
-var walked = map[string]string{"": ".", "wire": "internal/wire", "mesh": "internal/mesh", "channel": "channel", "engine": "channel/engine"}
+var walked = map[string]string{"": ".", "wire": "internal/wire", "mesh": "internal/mesh", "channel": "channel", "engine": "internal/engine"}
 
 func TestEachFunctionOfTheWalksExists(t *testing.T) {
 	doc, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments)

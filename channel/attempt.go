@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/engine"
 	"github.com/sabir-go/sabir/internal/requestid"
 )
 
@@ -110,7 +110,7 @@ func (r *runner) try(d *engine.Delivery) error {
 		return Reject(r.unreadable(err))
 	}
 	ctx := context.WithValue(r.handling, deliveryKey{}, &Delivery{Channel: r.spec.Name, Group: r.Group, ID: originalID(&d.Head),
-		Sequence: d.Sequence, Published: d.Time, Attempt: d.Attempt, Attempts: r.Attempts, Dead: d.Dead})
+		Sequence: d.Sequence, Published: d.Time, Attempt: d.Attempt, Attempts: r.Attempts, Dead: (*DeadInfo)(d.Dead)})
 	return r.receiver.Receive(ctx, payload, d.Request, withoutProof(d.Metadata))
 }
 

@@ -1,7 +1,7 @@
 package channel
 
 import (
-	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/engine"
 	"github.com/sabir-go/sabir/internal/vouch"
 )
 

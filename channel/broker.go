@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/engine"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/vouch"
 )

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/bubbletest"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 // silent is an engine whose broker does not answer.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 // Consumer says how a service handles the messages of a channel, see [Channel.ConsumeWith]. The zero Consumer is that of

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 // DeadLetter is a dead letter: a message that no attempt could handle.
@@ -33,7 +33,7 @@ func DeadLetters(ctx context.Context, from sabir.Caller, name string, limit int)
 	_, list, err := deadMessages(ctx, from, name, limit)
 	var letters []DeadLetter
 	for _, l := range list {
-		letters = append(letters, DeadLetter{Key: l.Key, ID: l.ID, Dead: l.Dead, Codec: l.Codec, Data: readable(&l.Message), Attributes: l.Attributes})
+		letters = append(letters, DeadLetter{Key: l.Key, ID: l.ID, Dead: (*DeadInfo)(l.Dead), Codec: l.Codec, Data: readable(&l.Message), Attributes: l.Attributes})
 	}
 	return letters, err
 }

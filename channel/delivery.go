@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/channel/engine"
 )
 
 // Delivery describes the message that a handler is handling.
@@ -24,7 +23,17 @@ type Delivery struct {
 
 // DeadInfo describes how a message became a dead letter: where it was, which group failed to handle it, after how many
 // attempts, and why.
-type DeadInfo = engine.Dead
+type DeadInfo struct {
+	ID       string    `json:"id,omitempty"`       // that the message had there; "" where it had none
+	Channel  string    `json:"channel"`            // where it was published
+	Group    string    `json:"group"`              // of the consumers that gave it up
+	Sequence uint64    `json:"sequence,omitempty"` // its place in that channel; 0 where the broker has none
+	Attempts int       `json:"attempts"`           // how often it was handed out
+	Code     string    `json:"code"`               // of the last error, such as "Internal"
+	Reason   string    `json:"reason"`             // the last error's text
+	Time     time.Time `json:"time"`               // when it was dead-lettered
+	Node     string    `json:"node,omitempty"`     // by which node
+}
 
 type deliveryKey struct{}
 

@@ -41,5 +41,5 @@
 // publisher, a consumer, the broker. One that cannot be handled becomes a dead letter, with the reason: see [DeadLetters].
 //
 // Each node with a broker has the service $channels, which lists its channels and dead letters for tools such as "sabir
-// channels". docs/channels.md is the guide; package engine, below this one, is for authors of engines.
+// channels". docs/channels.md is the guide.
 package channel

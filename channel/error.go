@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/engine"
 	"github.com/sabir-go/sabir/internal/errname"
 )
 

@@ -5,9 +5,9 @@ import (
 	"reflect"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/channel/engine"
 	jsoncodec "github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/cloudevent"
+	"github.com/sabir-go/sabir/internal/engine"
 	"github.com/sabir-go/sabir/introspect"
 )
 

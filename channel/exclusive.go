@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/engine"
 	"github.com/sabir-go/sabir/internal/requestid"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 const (

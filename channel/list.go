@@ -7,19 +7,28 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 // Info describes a channel that a node uses, as $channels.list lists it.
 type Info struct {
-	Name   string              `json:"name"`
-	Broker string              `json:"broker"` // its address without a password
-	Node   string              `json:"node"`   // which reports this
-	Kept   uint64              `json:"kept"`   // messages, handled or not
-	Bytes  uint64              `json:"bytes,omitempty"`
-	Last   uint64              `json:"last,omitempty"` // the newest one's place
-	Groups []engine.GroupStats `json:"groups,omitempty"`
-	Dead   bool                `json:"dead,omitempty"` // it is a channel of dead letters: Kept counts those
+	Name   string       `json:"name"`
+	Broker string       `json:"broker"` // its address without a password
+	Node   string       `json:"node"`   // which reports this
+	Kept   uint64       `json:"kept"`   // messages, handled or not
+	Bytes  uint64       `json:"bytes,omitempty"`
+	Last   uint64       `json:"last,omitempty"` // the newest one's place
+	Groups []GroupStats `json:"groups,omitempty"`
+	Dead   bool         `json:"dead,omitempty"` // it is a channel of dead letters: Kept counts those
+}
+
+// GroupStats counts the messages that a group of consumers has before it.
+type GroupStats struct {
+	Name     string `json:"name"`
+	Waiting  uint64 `json:"waiting"`   // not handed out yet
+	InFlight uint64 `json:"in_flight"` // handed out and neither handled nor back
+	Delayed  uint64 `json:"delayed"`   // waiting to be tried again; part of InFlight where not known
+	Retried  uint64 `json:"retried"`   // of those in flight and delayed, how many were handed out before; 0 where unknown
 }
 
 // List lists the channels that the node has used since its start, with their counts at the broker; none where the node does
@@ -56,8 +65,12 @@ func (b *broker) list(ctx context.Context) ([]Info, error) {
 		if err != nil {
 			return nil, b.callerError("count channel "+spec.Name, err)
 		}
+		var groups []GroupStats
+		for _, g := range stats.Groups {
+			groups = append(groups, GroupStats(g))
+		}
 		list = append(list, Info{Name: spec.Name, Broker: redacted(b.address()), Node: b.node.ID(), Kept: stats.Messages,
-			Bytes: stats.Bytes, Last: stats.Last, Groups: stats.Groups, Dead: spec.DeadLetters})
+			Bytes: stats.Bytes, Last: stats.Last, Groups: groups, Dead: spec.DeadLetters})
 	}
 	return list, nil
 }

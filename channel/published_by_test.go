@@ -11,8 +11,8 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/engine"
 	"github.com/sabir-go/sabir/internal/identity"
 	"github.com/sabir-go/sabir/webhook"
 )

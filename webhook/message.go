@@ -7,9 +7,9 @@ import (
 	"mime"
 	"strings"
 
-	"github.com/sabir-go/sabir/channel/engine"
 	jsoncodec "github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/cloudevent"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 // WriteMessage makes the event a message of a durable channel: package channel calls it for a channel of events. In the binary mode the attributes are

@@ -3,9 +3,9 @@ package amqp_test
 import (
 	"testing"
 
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/channeltest"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 // RabbitMQ stops reading what is published when it is short of disk or memory, and answers nothing.

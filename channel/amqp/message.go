@@ -9,8 +9,8 @@ import (
 
 	amqp091 "github.com/rabbitmq/amqp091-go"
 
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/cloudevent"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 // attributePrefix begins the names of the headers with the attributes of an event, which are application properties to clients of AMQP 1.0. The

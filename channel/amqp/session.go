@@ -11,9 +11,9 @@ import (
 
 	amqp091 "github.com/rabbitmq/amqp091-go"
 
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/amqp"
 	"github.com/sabir-go/sabir/internal/backoff"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 const (

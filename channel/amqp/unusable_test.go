@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 // lines gets each line of a log.

@@ -4,9 +4,9 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/channeltest"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 func TestAnEmbeddedStoreGoesOnWhenItsDiskHasSpaceAgain(t *testing.T) {

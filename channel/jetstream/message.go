@@ -5,8 +5,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/cloudevent"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 // message reads a message that Publish wrote, or another program.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 // group is the state of a consumer group; the queue's lock guards its fields.

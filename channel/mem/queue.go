@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 // The bounds of a channel without limits of its own.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/channeltest"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 func open(t *testing.T, address string) engine.Store {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/channeltest"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 // order sends a command to the server of a test, past the engine.

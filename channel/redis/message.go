@@ -6,8 +6,8 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/cloudevent"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 // fields are those of a message's entry in the stream. CloudEvents has no binding for Redis: attributes are fields named as the headers of NATS, with their texts as they are.

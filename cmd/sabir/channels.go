@@ -13,7 +13,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -205,7 +204,7 @@ func mergeChannels(list []channel.Info) (merged []channel.Info) {
 			continue
 		}
 		for _, g := range info.Groups {
-			if !slices.ContainsFunc(merged[last].Groups, func(known engine.GroupStats) bool { return known.Name == g.Name }) {
+			if !slices.ContainsFunc(merged[last].Groups, func(known channel.GroupStats) bool { return known.Name == g.Name }) {
 				merged[last].Groups = append(merged[last].Groups, g)
 			}
 		}

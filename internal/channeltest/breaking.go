@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 func (b *bench) kill() {

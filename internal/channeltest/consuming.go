@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/backoff"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 func eachGroup(b *bench) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 // Fault is something that happens to a broker that goes on running, such as a disk that is full. A test causes it and undoes it.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 // loadChannel is the channel of a [Load].

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 func arrives(b *bench) {

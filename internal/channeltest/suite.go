@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/backoff"
 	"github.com/sabir-go/sabir/internal/bubbletest"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 // Setup is the engine under test.

@@ -20,8 +20,8 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
-	"github.com/sabir-go/sabir/channel/engine"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/engine"
 	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/transport"

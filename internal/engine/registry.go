@@ -11,7 +11,7 @@ import (
 	"github.com/sabir-go/sabir/internal/schemes"
 )
 
-var engines = registry.New[Engine]("channel/engine")
+var engines = registry.New[Engine]("internal/engine")
 
 // Register makes e the engine of addresses with the scheme, without "://". An engine's package calls it from init.
 //

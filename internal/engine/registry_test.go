@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir/channel/engine"
+	"github.com/sabir-go/sabir/internal/engine"
 )
 
 func TestOpenSaysWhatToImport(t *testing.T) {

@@ -173,17 +173,17 @@ type DeadLetter struct {
 
 // Stats counts a channel's messages.
 type Stats struct {
-	Messages uint64       `json:"messages"` // kept now, handled or not
-	Bytes    uint64       `json:"bytes"`    // 0 where the engine does not know
-	Last     uint64       `json:"last"`     // the place of the newest; 0 where the engine has none
-	Groups   []GroupStats `json:"groups"`   // by name
+	Messages uint64       // kept now, handled or not
+	Bytes    uint64       // 0 where the engine does not know
+	Last     uint64       // the place of the newest; 0 where the engine has none
+	Groups   []GroupStats // by name
 }
 
 // GroupStats counts what a group has before it.
 type GroupStats struct {
-	Name     string `json:"name"`
-	Waiting  uint64 `json:"waiting"`   // not handed out yet
-	InFlight uint64 `json:"in_flight"` // handed out and neither handled nor back
-	Delayed  uint64 `json:"delayed"`   // waiting to be tried again; part of InFlight where not known
-	Retried  uint64 `json:"retried"`   // of those in flight and delayed, how many were handed out before; 0 where unknown
+	Name     string
+	Waiting  uint64 // not handed out yet
+	InFlight uint64 // handed out and neither handled nor back
+	Delayed  uint64 // waiting to be tried again; part of InFlight where not known
+	Retried  uint64 // of those in flight and delayed, how many were handed out before; 0 where unknown
 }

@@ -1,7 +1,7 @@
 // Package engine is the interface between durable channels and the brokers that keep them.
 //
 // A channel is a named queue of messages that a broker keeps until each group of consumers has handled them: at least
-// once. Programs use package channel, which is above this one; this package is for authors of an [Engine]. An engine knows
+// once. Programs use package channel, which is above this one. An [Engine] knows
 // one kind of broker. It is in a package of its own, such as channel/jetstream, and registers itself for the schemes of its
 // addresses when it is imported, as database/sql drivers do:
 //
