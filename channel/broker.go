@@ -1,7 +1,6 @@
 package channel
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -29,24 +28,13 @@ import (
 //
 // Every client that can write to the broker can write to its channels: it is the broker's users and rights that keep strangers
 // out.
-func Broker(address string, options ...BrokerOption) sabir.NodeOption {
-	s := &setting{address: address, where: option.Caller()}
-	for _, o := range options {
-		o(s)
-	}
-	return sabir.WithExtension(s)
+func Broker(address string) sabir.NodeOption {
+	return sabir.WithExtension(&setting{address: address, where: option.Caller()})
 }
 
-// BrokerOption is an option of Broker: [TLS].
-type BrokerOption func(*setting)
-
-// TLS is the TLS configuration of the connection to the broker.
-func TLS(config *tls.Config) BrokerOption {
-	where := option.Caller()
-	return func(s *setting) {
-		s.twice = cmp.Or(s.twice, s.given.Again("TLS", where))
-		s.tls = config
-	}
+// BrokerTLS does what [Broker] does, with a TLS configuration for the connection to the broker, such as its certificate authorities.
+func BrokerTLS(address string, config *tls.Config) sabir.NodeOption {
+	return sabir.WithExtension(&setting{address: address, tls: config, where: option.Caller()})
 }
 
 // setting holds the arguments of Broker. As an extension of the node it starts after the node's broker, and is its setting then.
@@ -54,8 +42,6 @@ type setting struct {
 	address string
 	tls     *tls.Config
 	where   option.Site
-	given   option.Given
-	twice   error // of an option that was given twice; nil for none
 }
 
 func (s *setting) Name() string { return "channel.Broker" }
@@ -65,7 +51,7 @@ func (s *setting) Start(_ context.Context, n *sabir.Node) error {
 	if err != nil {
 		return err
 	}
-	if err := cmp.Or(s.twice, b.given.Again(s.Name(), s.where)); err != nil {
+	if err := b.given.Again(s.Name(), s.where); err != nil {
 		return b.failure(errBadOption, "%w", err)
 	}
 	b.named = s
@@ -210,7 +196,7 @@ func (b *broker) connection(ctx context.Context) (engine.Store, error) {
 	}
 	address := b.address()
 	if address == "" {
-		return nil, b.failure(ErrNoChannels,
+		return nil, b.failure(errNoChannels,
 			`node %s has no broker for channels: give NewNode channel.Broker("nats://host:4222"), or redis://, amqp://, mem://`, b.node.ID())
 	}
 	config := engine.Config{Name: b.node.ID(), Log: b.node.Log(), Secret: b.node.ClusterSecret()}

@@ -1,18 +1,13 @@
 package channel
 
 import (
-	"cmp"
 	"reflect"
-	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/claim"
 	"github.com/sabir-go/sabir/internal/engine"
 	"github.com/sabir-go/sabir/internal/names"
-	"github.com/sabir-go/sabir/internal/native"
-	"github.com/sabir-go/sabir/internal/option"
 )
 
 // Channel is a durable queue of messages of one type, kept by a broker until each group of consumers has handled them: at
@@ -39,29 +34,26 @@ type Channel[T any] struct {
 	broken     error    // of its making
 }
 
-// defaultKeep is the time that channels keep messages without KeepFor: 7 days.
-const defaultKeep = 7 * 24 * time.Hour
-
-// defaultMessage and a head together fit the megabyte that brokers take.
-const defaultMessage = 1<<20 - engine.MaxHead
-
-// New names a channel. Its name is words of letters, digits, "_" and "-", joined by dots. An error in it is returned when
-// the channel is used.
-func New[T any](name string, options ...Option) *Channel[T] {
-	d := definition{spec: engine.Spec{Name: name, MaxAge: defaultKeep, MaxMessage: defaultMessage}}
-	d.format = cmp.Or(claim.Codec(reflect.TypeFor[T]()), json.Name)
-	for _, o := range options {
-		o(&d)
+// New names a channel. Its name is words of letters, digits, "_" and "-", joined by dots. The settings may be left out. An error in
+// them is returned when the channel is used.
+func New[T any](name string, config ...Config) *Channel[T] {
+	settings := Config{}
+	if len(config) > 0 {
+		settings = config[0]
 	}
-	c := &Channel[T]{spec: d.spec, format: d.format, publishers: d.publishers}
+	settings = settings.withDefaults(claim.Codec(reflect.TypeFor[T]()))
+	c := &Channel[T]{format: settings.Codec, publishers: settings.PublishedBy, spec: engine.Spec{Name: name, MaxAge: settings.KeepFor,
+		MaxBytes: settings.KeepBytes, MaxCount: settings.KeepMessages, MaxMessage: settings.MaxMessage}}
 	if err := checkName("the channel", name); err != nil {
 		c.broken = err
-	} else if d.twice != nil {
-		c.broken = failure(errBadOption, "channel %s: %w", name, d.twice)
-	} else if _, isEvent := any(new(T)).(eventMessage); d.format == binaryEvents && !isEvent {
-		c.broken = failure(ErrBadChannel, "channel %s is Encoded(%q), the binary mode of CloudEvents, and its type %s is no webhook.Event", name, binaryEvents, reflect.TypeFor[T]())
-	} else if d.format == native.Name {
-		c.broken = failure(ErrBadChannel,
+	} else if len(config) > 1 {
+		c.broken = failure(errBadOption, "channel %s has %d structs of settings, and each would undo the others: give one", name, len(config))
+	} else if err := settings.check(); err != nil {
+		c.broken = failure(errBadOption, "channel %s: %w", name, err)
+	} else if _, isEvent := any(new(T)).(eventMessage); c.format == binaryEvents && !isEvent {
+		c.broken = failure(errBadChannel, "channel %s has the codec %q, the binary mode of CloudEvents, and its type %s is no webhook.Event", name, binaryEvents, reflect.TypeFor[T]())
+	} else if c.format == native.Name {
+		c.broken = failure(errBadChannel,
 			"channel %s cannot be encoded natively: a message is read by programs that never got its schema; use json, or another codec", name)
 	}
 	return c
@@ -70,7 +62,7 @@ func New[T any](name string, options ...Option) *Channel[T] {
 // checkName returns the error of a name that is not valid; nil for a good one. what is the kind of thing it names.
 func checkName(what, name string) error {
 	if err := names.Check(name); err != nil {
-		return failure(ErrBadChannel, "%s: %w", what, err)
+		return failure(errBadChannel, "%s: %w", what, err)
 	}
 	return nil
 }
@@ -78,7 +70,7 @@ func checkName(what, name string) error {
 // usable returns the error of a channel that was made wrongly, or not by New; nil for none.
 func (c *Channel[T]) usable() error {
 	if c == nil || c.format == "" {
-		return failure(ErrBadChannel, "this Channel[%s] was not made by channel.New, which every channel must be", reflect.TypeFor[T]())
+		return failure(errBadChannel, "this Channel[%s] was not made by channel.New, which every channel must be", reflect.TypeFor[T]())
 	}
 	return c.broken
 }
@@ -92,55 +84,4 @@ func (c *Channel[T]) MessageType() sabir.MessageType {
 		return sabir.MessageType{}
 	}
 	return messageType[T](c.spec.Name, c.format)
-}
-
-// Option is an option of New: [KeepFor], [KeepBytes], [KeepMessages], [Encoded], [MaxMessage], [PublishedBy].
-type Option func(*definition)
-
-type definition struct {
-	spec       engine.Spec
-	format     string
-	publishers []string
-	given      option.Given
-	twice      error // of an option that was given twice, or wrongly; nil for none
-}
-
-// once is an option of New that can be given once.
-func once(name string, where option.Site, apply func(*definition)) Option {
-	return func(d *definition) {
-		d.twice = cmp.Or(d.twice, d.given.Again(name, where))
-		apply(d)
-	}
-}
-
-// KeepFor sets the time for which messages are kept, handled or not. Default: 7 days; 0 for as long as the other limits allow.
-// RabbitMQ applies it to what new groups can start from; what a group has before it is kept until it is handled.
-func KeepFor(age time.Duration) Option {
-	return once("KeepFor", option.Caller(), func(d *definition) { d.spec.MaxAge = max(0, age) })
-}
-
-// KeepBytes drops the oldest messages, handled or not, when all together are larger. Redis does not offer it.
-func KeepBytes(n int64) Option {
-	return once("KeepBytes", option.Caller(), func(d *definition) { d.spec.MaxBytes = max(0, n) })
-}
-
-// KeepMessages drops the oldest messages, handled or not, when there are more. RabbitMQ does not offer it.
-func KeepMessages(n int64) Option {
-	return once("KeepMessages", option.Caller(), func(d *definition) { d.spec.MaxCount = max(0, n) })
-}
-
-// Encoded names the codec that messages are written with: by default "json", or the one that claims the type, such as
-// "protobuf" for generated messages. Each message names its codec, so consumers read old messages after a change; the
-// program must link the codec's package. "native" is refused: its bytes cannot be read without a schema.
-//
-// On a channel of webhook.Event "json" is the structured mode of CloudEvents, and "binary" the binary mode, with the event's attributes as headers of the
-// broker. Consumers read both.
-func Encoded(codec string) Option {
-	return once("Encoded", option.Caller(), func(d *definition) { d.format = codec })
-}
-
-// MaxMessage is the most bytes that a message may have when encoded. Default: 983,040, which fits the brokers' usual limit
-// of a megabyte.
-func MaxMessage(bytes int) Option {
-	return once("MaxMessage", option.Caller(), func(d *definition) { d.spec.MaxMessage = max(1, bytes) })
 }

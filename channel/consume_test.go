@@ -308,7 +308,7 @@ func TestMistakesInAConsumerAreReportedWhenItsServiceStarts(t *testing.T) {
 	channel.New[article]("dead").ConsumeWith(s, channel.Consumer{DeadLettersTo: "a..b"}, func(context.Context, article) error { return nil })
 	channel.New[article]("twice").Consume(s, func(context.Context, article) error { return nil })
 	channel.New[article]("twice").Consume(s, func(context.Context, article) error { return nil })
-	channel.New[article]("native", channel.Encoded("native")).Consume(s, func(context.Context, article) error { return nil })
+	channel.New[article]("native", channel.Config{Codec: "native"}).Consume(s, func(context.Context, article) error { return nil })
 	err := sabir.NewNode(channel.Broker("mem://"), sabir.Serve(s)).Start(t.Context())
 	for _, want := range []string{`"no good"`, `"nil" is nil`, `a b`, "dead letters", "consumer of channel twice in group billing twice", "natively", "channel/consume_test.go:"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -50,7 +50,7 @@ func readable(m *engine.Message) stdjson.RawMessage {
 // Replay publishes dead letters again to the channels that they are from, for the groups that failed to handle them and no
 // others, and takes them from the list; without keys all that are there now, up to 10,000. It returns how many. Their handlers see the ID
 // of the message that failed. One that fails again becomes a dead letter again. Keys that are not among those 10,000 are an error that names
-// them (see [ErrBadChannel]), after the others were replayed.
+// them (see [errBadChannel]), after the others were replayed.
 //
 // The node must consume from or publish to the channels that the messages are from, so that it knows their limits.
 func Replay(ctx context.Context, from sabir.Caller, name string, keys ...string) (int, error) {
@@ -94,18 +94,18 @@ func (b *broker) noSuchKeys(name string, missing []string, others int, did strin
 	if more := len(missing) - 10; more > 0 {
 		text += fmt.Sprintf(" and %d others", more)
 	}
-	return b.failure(ErrBadChannel, "%s has no dead letters with these keys: %.1000s; of the others %d were %s", name, text, others, did)
+	return b.failure(errBadChannel, "%s has no dead letters with these keys: %.1000s; of the others %d were %s", name, text, others, did)
 }
 
 func (b *broker) replay(ctx context.Context, name string, l engine.DeadLetter) error {
 	if l.Dead == nil {
-		return b.failure(ErrNoChannels, "message %s of %s is no dead letter: it does not say where it is from", l.Key, name)
+		return b.failure(errNoChannels, "message %s of %s is no dead letter: it does not say where it is from", l.Key, name)
 	}
 	b.mu.Lock()
 	spec, known := b.declared[l.Dead.Channel]
 	b.mu.Unlock()
 	if !known {
-		return b.failure(ErrNoChannels, "node %s does not use channel %s and does not know its limits: replay on a node that does",
+		return b.failure(errNoChannels, "node %s does not use channel %s and does not know its limits: replay on a node that does",
 			b.node.ID(), l.Dead.Channel)
 	}
 	b.believe(name, &l.Message)
@@ -181,7 +181,7 @@ func deadBroker(from sabir.Caller, name string) (*broker, error) {
 	b.mu.Unlock()
 	// Declaring it as a channel of dead letters would change how long it keeps its messages, and all of them could be deleted.
 	if known && !holdsDead {
-		return nil, b.failure(ErrNoChannels, "%s holds no dead letters; those of its consumers are in %s, unless Consumer.DeadLettersTo says otherwise", name, name+deadSuffix)
+		return nil, b.failure(errNoChannels, "%s holds no dead letters; those of its consumers are in %s, unless Consumer.DeadLettersTo says otherwise", name, name+deadSuffix)
 	}
 	return b, nil
 }

@@ -171,7 +171,7 @@ func TestKeysOfNoDeadLettersAreNamed(t *testing.T) {
 	publish(t, c, n, 1)
 	key := awaitLetters(t, n, name, 1)[0].Key
 	for did, settle := range map[string]func(context.Context, sabir.Caller, string, ...string) (int, error){"replayed": channel.Replay, "deleted": channel.DeleteDeadLetters} {
-		if count, err := settle(t.Context(), n, name, "77", "x"); count != 0 || !errors.Is(err, channel.ErrBadChannel) || !strings.Contains(err.Error(), name+" has no dead letters with these keys: 77, x; of the others 0 were "+did) {
+		if count, err := settle(t.Context(), n, name, "77", "x"); count != 0 || !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadChannel", "")) || !strings.Contains(err.Error(), name+" has no dead letters with these keys: 77, x; of the others 0 were "+did) {
 			t.Errorf("%d were %s: %v", count, did, err)
 		}
 	}
@@ -194,7 +194,7 @@ func TestAReplayHasTheIDOfTheMessageThatFailedHoweverOftenItFails(t *testing.T) 
 		return channel.Reject(errors.New("broken"))
 	})
 	n := channelNode(t, s)
-	if _, err := c.Publish(t.Context(), n, article{ID: 1}, channel.MessageID("order-7")); err != nil {
+	if _, err := c.PublishWithID(t.Context(), n, "order-7", article{ID: 1}); err != nil {
 		t.Fatal(err)
 	}
 	for round := range 3 { // within the two minutes in which brokers leave out duplicates
@@ -224,7 +224,7 @@ func TestAChannelOfMessagesIsNotTakenForOneOfDeadLetters(t *testing.T) {
 		"replayed": func() error { _, err := channel.Replay(t.Context(), n, c.Name()); return err },
 		"deleted":  func() error { _, err := channel.DeleteDeadLetters(t.Context(), n, c.Name(), "1"); return err },
 	} {
-		if err := try(); !errors.Is(err, channel.ErrNoChannels) || !strings.Contains(err.Error(), c.Name()+".dead") {
+		if err := try(); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "NoChannels", "")) || !strings.Contains(err.Error(), c.Name()+".dead") {
 			t.Errorf("its messages are %s: %v", name, err)
 		}
 	}

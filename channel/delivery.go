@@ -12,7 +12,7 @@ import (
 type Delivery struct {
 	Channel   string
 	Group     string
-	ID        string    // see MessageID; a replay has the ID of the message that failed
+	ID        string    // see Channel.PublishWithID; a replay has the ID of the message that failed
 	Sequence  uint64    // its place in the channel; 0 where the broker has none
 	Published time.Time // by the publisher's clock
 	Attempt   int       // 1 for the first

@@ -15,22 +15,22 @@ var errBadOption = sabir.NewError(sabir.CodeInvalidArgument, errname.BadOption, 
 // The errors of channels. Each variable is spelled as the name that goes over the wire, and docs/errors.md is made of their
 // comments: errors.Is finds them in what Publish and the others return, and in what a call of $channels returns.
 var (
-	// ErrBadChannel: a channel, a message's id or a request about dead letters is not valid, or the channel was not made by
+	// errBadChannel: a channel, a message's id or a request about dead letters is not valid, or the channel was not made by
 	// [New]. See the message.
-	ErrBadChannel = sabir.NewError(sabir.CodeInvalidArgument, "BadChannel", "the channel is not valid")
-	// ErrNoChannels: the node has no broker for channels, or does not use that one. Give it a [Broker], or ask a node that
+	errBadChannel = sabir.NewError(sabir.CodeInvalidArgument, "BadChannel", "the channel is not valid")
+	// errNoChannels: the node has no broker for channels, or does not use that one. Give it a [Broker], or ask a node that
 	// uses the channel.
-	ErrNoChannels = sabir.NewError(sabir.CodeFailedPrecondition, "NoChannels", "the node has no such channels")
+	errNoChannels = sabir.NewError(sabir.CodeFailedPrecondition, "NoChannels", "the node has no such channels")
 	// ErrChannelUnreachable: the broker of a channel cannot be reached, or did not answer in time; what was published may be kept all
-	// the same. Try again, with the same [MessageID].
+	// the same. Try again, with the same ID.
 	ErrChannelUnreachable = sabir.NewError(sabir.CodeUnavailable, "ChannelUnreachable", "the broker cannot be reached").AsRetryable()
 	// ErrChannelFull: the broker of a channel has no space on its disk or in its memory. What was published was not kept, unless it was
-	// on its way when the broker became full. Make space, and try again later, with the same [MessageID].
+	// on its way when the broker became full. Make space, and try again later, with the same ID.
 	ErrChannelFull = sabir.NewError(sabir.CodeResourceExhausted, "ChannelFull", "the broker has no space").AsRetryable()
-	// ErrNotOffered: the broker cannot do what the channel or its consumer asks for. See the message.
-	ErrNotOffered = sabir.NewError(sabir.CodeUnimplemented, "NotOffered", "the broker does not offer that")
-	// ErrChannelFailed: the broker of a channel refused for another reason. See the message.
-	ErrChannelFailed = sabir.NewError(sabir.CodeInternal, "ChannelFailed", "the broker refused")
+	// errNotOffered: the broker cannot do what the channel or its consumer asks for. See the message.
+	errNotOffered = sabir.NewError(sabir.CodeUnimplemented, "NotOffered", "the broker does not offer that")
+	// errChannelFailed: the broker of a channel refused for another reason. See the message.
+	errChannelFailed = sabir.NewError(sabir.CodeInternal, "ChannelFailed", "the broker refused")
 )
 
 // failure makes an error of the class, the name and the retryability of another, with a message of its own.
@@ -55,7 +55,7 @@ var engineErrors = []struct {
 	{engine.ErrUnreachable, ErrChannelUnreachable},
 	{engine.ErrFull, ErrChannelFull},
 	{engine.ErrTooLarge, sabir.ErrMessageTooLarge},
-	{engine.ErrNotOffered, ErrNotOffered},
+	{engine.ErrNotOffered, errNotOffered},
 	{engine.ErrClosed, sabir.ErrServiceUnavailable},
 }
 
@@ -72,7 +72,7 @@ func (b *broker) callerError(what string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return sabir.AsError(err)
 	}
-	return b.failure(ErrChannelFailed, "cannot %s: %w", what, err)
+	return b.failure(errChannelFailed, "cannot %s: %w", what, err)
 }
 
 // panicInside returns an ErrPanic, logged with its stack, where err comes from a panic in a value's own code, such as its

@@ -60,7 +60,7 @@ func TestAConsumerOfAServiceThatRunsPanicsWithItsFileAndLine(t *testing.T) {
 
 func TestAChannelThatWasNotMadeByNewSaysSo(t *testing.T) {
 	var c channel.Channel[int]
-	if _, err := c.Publish(t.Context(), channelNode(t), 1); !errors.Is(err, channel.ErrBadChannel) || !strings.Contains(err.Error(), "channel.New") {
+	if _, err := c.Publish(t.Context(), channelNode(t), 1); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadChannel", "")) || !strings.Contains(err.Error(), "channel.New") {
 		t.Errorf("Publish: %v", err)
 	}
 	for name, zero := range map[string]*channel.Channel[int]{"the zero Channel": &c, "nil": nil} {
@@ -75,10 +75,10 @@ func TestAChannelThatWasNotMadeByNewSaysSo(t *testing.T) {
 
 func TestTheBinaryModeIsForEventsAndForAttributesThatABrokerTakes(t *testing.T) {
 	n := channelNode(t)
-	if _, err := channel.New[int]("shop.orders", channel.Encoded("binary")).Publish(t.Context(), n, 1); !errors.Is(err, channel.ErrBadChannel) || !strings.Contains(err.Error(), "webhook.Event") {
+	if _, err := channel.New[int]("shop.orders", channel.Config{Codec: "binary"}).Publish(t.Context(), n, 1); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadChannel", "")) || !strings.Contains(err.Error(), "webhook.Event") {
 		t.Errorf("a channel of another type: %v", err)
 	}
-	events := channel.New[webhook.Event]("shop.events", channel.Encoded("binary"))
+	events := channel.New[webhook.Event]("shop.events", channel.Config{Codec: "binary"})
 	large := webhook.Event{ID: "1", Source: "/s", Type: "t", Extensions: map[string]string{}}
 	for _, name := range []string{"a", "b", "c"} {
 		large.Extensions[name] = strings.Repeat("x", 8<<10)
@@ -113,25 +113,9 @@ func TestANodeThatDoesNotRunPublishesNothing(t *testing.T) {
 	}
 }
 
-func TestAnOptionGivenTwiceIsAnErrorOfTheUse(t *testing.T) {
-	for name, options := range map[string][]channel.Option{
-		"KeepFor":      {channel.KeepFor(time.Hour), channel.KeepFor(time.Minute)},
-		"KeepBytes":    {channel.KeepBytes(1), channel.KeepBytes(2)},
-		"KeepMessages": {channel.KeepMessages(1), channel.KeepMessages(2)},
-		"Encoded":      {channel.Encoded("json"), channel.Encoded("cbor")},
-		"MaxMessage":   {channel.MaxMessage(1), channel.MaxMessage(2)},
-	} {
-		_, err := channel.New[int]("twice", options...).Publish(t.Context(), channelNode(t), 1)
-		if !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) || !strings.Contains(err.Error(), name+" is given twice") || strings.Count(err.Error(), "mistakes_test.go:") != 2 {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	_, err := channel.New[int]("twice").Publish(t.Context(), channelNode(t), 1, channel.MessageID("a"), channel.MessageID("b"))
-	if !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) || !strings.Contains(err.Error(), "MessageID twice") {
-		t.Errorf("MessageID: %v", err)
-	}
-	err = sabir.NewNode(sabir.Logger(quiet), channel.Broker("mem://", channel.TLS(nil), channel.TLS(nil))).Start(t.Context())
-	if !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) || !strings.Contains(err.Error(), "TLS is given twice") {
-		t.Errorf("TLS: %v", err)
+func TestTwoStructsOfSettingsAreAnErrorOfTheUse(t *testing.T) {
+	_, err := channel.New[int]("twice", channel.Config{KeepBytes: 1}, channel.Config{KeepBytes: 2}).Publish(t.Context(), channelNode(t), 1)
+	if !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) || !strings.Contains(err.Error(), "channel twice has 2 structs of settings") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -12,22 +12,12 @@ import (
 
 // Receipt is returned when the broker keeps a message.
 type Receipt struct {
-	// ID is the message's: the one given by MessageID, else a new one.
+	// ID is the message's: the one given to PublishWithID, else a new one.
 	ID string
 	// Sequence is the message's place in the channel: later messages have larger ones. 0 where the broker has none (RabbitMQ).
 	Sequence uint64
 	// Duplicate reports that the channel had a message of this ID already, so this one was left out.
 	Duplicate bool
-}
-
-// PublishOption is an option of Publish: [MessageID].
-type PublishOption func(*engine.Outgoing)
-
-// MessageID gives the message an ID of the publisher's choosing, such as an order's number with what happened to it. One
-// that is published again with the same ID within two minutes is kept once, where the broker offers it (NATS, Redis);
-// everywhere the handler finds the ID in its [Delivery].
-func MessageID(id string) PublishOption {
-	return func(m *engine.Outgoing) { m.ID, m.Dedup = id, true }
 }
 
 // maxID bounds the bytes of a message's ID.
@@ -39,22 +29,32 @@ const maxID = 200
 // A broker that cannot be reached is tried again until ctx ends, or for 10 seconds where ctx has no deadline; the error is then
 // [ErrChannelUnreachable], and the message may have been kept all the same. One that answers that it takes nothing now, such as a
 // replica, is tried again for 2 seconds. One that is full is not: [ErrChannelFull] comes at once.
-func (c *Channel[T]) Publish(ctx context.Context, from sabir.Caller, value T, options ...PublishOption) (Receipt, error) {
+func (c *Channel[T]) Publish(ctx context.Context, from sabir.Caller, value T) (Receipt, error) {
+	b, err := c.publisher(ctx, from)
+	if err != nil {
+		return Receipt{}, err
+	}
+	return c.publish(ctx, b, b.newOutgoing(ctx, c.format), &value)
+}
+
+// PublishWithID does what [Channel.Publish] does, and gives the message an ID of the publisher's choosing, such as an order's number with
+// what happened to it: 1 to 200 bytes. One that is published again with the same ID within two minutes is kept once, where the broker
+// offers it (NATS, Redis); everywhere the handler finds the ID in its [Delivery].
+func (c *Channel[T]) PublishWithID(ctx context.Context, from sabir.Caller, id string, value T) (Receipt, error) {
 	b, err := c.publisher(ctx, from)
 	if err != nil {
 		return Receipt{}, err
 	}
 	m := b.newOutgoing(ctx, c.format)
-	for _, o := range options {
-		o(m)
-	}
-	if len(options) > 1 { // there is one option only
-		return Receipt{}, b.failure(errBadOption, "Publish on channel %s was given MessageID twice, and each would undo the other", c.spec.Name)
-	}
-	if err := c.write(b, m, &value); err != nil {
+	m.ID, m.Dedup = id, true
+	return c.publish(ctx, b, m, &value)
+}
+
+func (c *Channel[T]) publish(ctx context.Context, b *broker, m *engine.Outgoing, value *T) (Receipt, error) {
+	if err := c.write(b, m, value); err != nil {
 		return Receipt{}, err
 	}
-	err = b.publish(ctx, c.spec, []*engine.Outgoing{m})
+	err := b.publish(ctx, c.spec, []*engine.Outgoing{m})
 	return receiptOf(m), err
 }
 
@@ -127,7 +127,7 @@ func (c *Channel[T]) write(b *broker, m *engine.Outgoing, value *T) error {
 
 func (c *Channel[T]) encode(b *broker, m *engine.Outgoing, value *T) error {
 	if m.ID == "" || len(m.ID) > maxID {
-		return b.failure(ErrBadChannel, "the id of a message for %s must have 1 to %d bytes", c.spec.Name, maxID)
+		return b.failure(errBadChannel, "the id of a message for %s must have 1 to %d bytes", c.spec.Name, maxID)
 	}
 	if err := c.encodeValue(m, value); err != nil {
 		if failed := b.panicInside("the message for "+c.spec.Name, err); failed != nil {
@@ -136,7 +136,7 @@ func (c *Channel[T]) encode(b *broker, m *engine.Outgoing, value *T) error {
 		return b.failure(sabir.ErrBadInput, "the message for %s cannot be written as %s: %w", c.spec.Name, c.format, err)
 	}
 	if len(m.Data) > c.spec.MaxMessage {
-		return b.failure(sabir.ErrMessageTooLarge, "the message for %s has %d bytes, the channel takes %d (channel.MaxMessage)",
+		return b.failure(sabir.ErrMessageTooLarge, "the message for %s has %d bytes, the channel takes %d (MaxMessage of channel.Config)",
 			c.spec.Name, len(m.Data), c.spec.MaxMessage)
 	}
 	attributes := 0

@@ -31,11 +31,11 @@ func TestAPublishedMessageIsHandled(t *testing.T) {
 func TestWithTheSameIDAMessageIsKeptOnce(t *testing.T) {
 	c := parcels(t)
 	n := channelNode(t)
-	first, err := c.Publish(t.Context(), n, article{ID: 1}, channel.MessageID("order-1"))
+	first, err := c.PublishWithID(t.Context(), n, "order-1", article{ID: 1})
 	if err != nil || first.ID != "order-1" || first.Duplicate {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	again, err := c.Publish(t.Context(), n, article{ID: 1}, channel.MessageID("order-1"))
+	again, err := c.PublishWithID(t.Context(), n, "order-1", article{ID: 1})
 	if err != nil || !again.Duplicate || again.Sequence != first.Sequence {
 		t.Fatalf("%+v, %v", again, err)
 	}
@@ -103,10 +103,10 @@ func TestPublishReportsWhatIsWrong(t *testing.T) {
 		text    string
 	}{
 		"a bad name":        {t.Context(), channel.New[article]("a..b"), n, article{}, sabir.NewError(sabir.CodeInvalidArgument, "BadChannel", ""), "empty word"},
-		"too large":         {t.Context(), channel.New[article]("a", channel.MaxMessage(100)), n, article{Name: strings.Repeat("x", 100)}, sabir.ErrMessageTooLarge, "100"},
+		"too large":         {t.Context(), channel.New[article]("a", channel.Config{MaxMessage: 100}), n, article{Name: strings.Repeat("x", 100)}, sabir.ErrMessageTooLarge, "100"},
 		"no broker":         {t.Context(), channel.New[article]("a"), bare, article{}, sabir.NewError(sabir.CodeFailedPrecondition, "NoChannels", ""), "channel.Broker"},
 		"an ended context":  {ended, channel.New[article]("a"), n, article{}, context.Canceled, ""},
-		"an unlinked codec": {t.Context(), channel.New[article]("a", channel.Encoded("runes")), n, article{}, nil, "runes"},
+		"an unlinked codec": {t.Context(), channel.New[article]("a", channel.Config{Codec: "runes"}), n, article{}, nil, "runes"},
 	} {
 		_, err := test.channel.Publish(test.ctx, test.node, test.value)
 		if err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
@@ -116,11 +116,11 @@ func TestPublishReportsWhatIsWrong(t *testing.T) {
 }
 
 func TestKeepMessagesAndKeepBytesDropTheOldest(t *testing.T) {
-	for name, option := range map[string]channel.Option{
-		"KeepMessages": channel.KeepMessages(2),
-		"KeepBytes":    channel.KeepBytes(250), // of five messages, each with some 100 bytes
+	for name, config := range map[string]channel.Config{
+		"KeepMessages": {KeepMessages: 2},
+		"KeepBytes":    {KeepBytes: 250}, // of five messages, each with some 100 bytes
 	} {
-		c := parcels(t, option)
+		c := parcels(t, config)
 		n := startNode(t, channel.Broker("mem://options-"+name))
 		publish(t, c, n, 1, 2, 3, 4, 5)
 		list, err := channel.List(t.Context(), n)

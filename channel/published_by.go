@@ -1,40 +1,12 @@
 package channel
 
 import (
-	"cmp"
-	"fmt"
 	"maps"
-	"path"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/engine"
-	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/vouch"
 )
-
-// PublishedBy names the nodes that may publish to the channel, by patterns of their proven names, as sabir.FromNodes does: names in the
-// certificate of cluster.TLS, or without one the id with cluster.NodeKey. By default whoever may write to the channel at the broker may.
-//
-// Each message then has a signature of the node that published it, over the channel's name, the message's ID and its data. Consumers
-// check it: a message without a good one, or of another node, does not reach the handler and becomes a dead letter, also after a
-// replay. Publish fails with sabir.ErrCallerRefused on a node that is not named, and a consumer does not start where nothing proves
-// names. Somebody with rights at the broker can still take messages out, and put in again, under another ID too, what was published before.
-//
-// Each message takes a signature (Ed25519, with node keys) and its check, and is some 260 bytes longer, with certificates by these.
-func PublishedBy(patterns ...string) Option {
-	apply := once("PublishedBy", option.Caller(), func(d *definition) { d.publishers = append([]string{}, patterns...) })
-	return func(d *definition) {
-		apply(d)
-		for _, p := range patterns {
-			if _, err := path.Match(p, ""); err != nil || p == "" {
-				d.twice = cmp.Or(d.twice, fmt.Errorf("PublishedBy has the pattern %q, which takes no name", p))
-			}
-		}
-		if len(patterns) == 0 {
-			d.twice = cmp.Or(d.twice, fmt.Errorf("PublishedBy needs names"))
-		}
-	}
-}
 
 // prove adds to a message the proof that this node has published it, where the channel asks for that.
 func (c *Channel[T]) prove(b *broker, m *engine.Outgoing) error {

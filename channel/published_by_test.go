@@ -40,7 +40,7 @@ func named(t *testing.T, group, key string, services ...sabir.Servable) *sabir.N
 // signed is the channel of the test, to which nodes called orders-* may publish, and open the same without the rule, by which a program leaves it out.
 func signed(t *testing.T) (signed, open *channel.Channel[article]) {
 	open = parcels(t)
-	return channel.New[article](open.Name(), channel.PublishedBy("orders-*")), open
+	return channel.New[article](open.Name(), channel.Config{PublishedBy: []string{"orders-*"}}), open
 }
 
 func TestOnlyTheNodesThatWereNamedPublish(t *testing.T) {
@@ -146,7 +146,7 @@ func TestAReplayMakesNoMessageOfAnAllowedPublisher(t *testing.T) {
 // Whoever may write to the broker can take a signed event and put it in again with attributes of its own.
 func TestTheSignatureOfAnEventCoversItsAttributes(t *testing.T) {
 	name := parcels(t).Name()
-	c := channel.New[webhook.Event](name, channel.PublishedBy("orders-*"), channel.Encoded("binary"))
+	c := channel.New[webhook.Event](name, channel.Config{PublishedBy: []string{"orders-*"}, Codec: "binary"})
 	got := make(chan webhook.Event, 10)
 	s := sabir.NewService("billing")
 	c.Consume(s, func(_ context.Context, e webhook.Event) error { got <- e; return nil })
@@ -199,8 +199,8 @@ func TestWhoMayPublishIsNotAskedWhereNothingProvesNames(t *testing.T) {
 }
 
 func TestARuleOfPublishersThatNamesNobodyIsAnError(t *testing.T) {
-	for _, option := range []channel.Option{channel.PublishedBy(), channel.PublishedBy("["), channel.PublishedBy("")} {
-		c := channel.New[article]("shop.rules", option)
+	for _, names := range [][]string{{}, {"["}, {""}} {
+		c := channel.New[article]("shop.rules", channel.Config{PublishedBy: names})
 		if _, err := c.Publish(t.Context(), member(t, ""), article{}); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) {
 			t.Errorf("%v", err)
 		}

@@ -16,7 +16,7 @@ type DeadLettersRequest struct {
 
 func (r DeadLettersRequest) check() error {
 	if r.All != (len(r.Keys) == 0) {
-		return failure(ErrBadChannel, "say which dead letters of %s: their keys, or all", r.Channel)
+		return failure(errBadChannel, "say which dead letters of %s: their keys, or all", r.Channel)
 	}
 	return nil
 }

@@ -21,9 +21,9 @@ type article struct {
 }
 
 // parcels is a channel with a name of its own for each test.
-func parcels(t *testing.T, options ...channel.Option) *channel.Channel[article] {
+func parcels(t *testing.T, config ...channel.Config) *channel.Channel[article] {
 	words := strings.FieldsFunc(t.Name(), func(r rune) bool { return r == '/' || r == '#' })
-	return channel.New[article](strings.Join(words, "."), options...)
+	return channel.New[article](strings.Join(words, "."), config...)
 }
 
 // channelNode is a running node with channels in memory, of a name that nodes of one test share.

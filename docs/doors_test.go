@@ -94,7 +94,7 @@ func TestDoorsOfTheGuide(t *testing.T) {
 	// end
 	place := func(context.Context, webhook.Event) error { return nil }
 	// doc: webhook-channel
-	Events := channel.New[webhook.Event]("shop.events", channel.Encoded("binary"))
+	Events := channel.New[webhook.Event]("shop.events", channel.Config{Codec: "binary"})
 	Events.Consume(orders, func(ctx context.Context, e webhook.Event) error { return place(ctx, e) })
 	// end
 	// doc: mcp-oauth

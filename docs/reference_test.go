@@ -47,7 +47,6 @@ var optionTypes = []struct{ where, pattern string }{
 	{"call", `\bCallOption\b`},
 	{"`sabir.Join`", `^cluster\.Option$|^Option$|\bcluster\.Option\b`},
 	{"`sabir.HTTP`", `\bHTTPOption\b`},
-	{"channel and its broker", `^(BrokerOption|PublishOption|Option)$`},
 	{"spawn of a process", `\bSpawnOption\b`},
 }
 
@@ -112,9 +111,6 @@ func options(t *testing.T) string {
 		pattern := regexp.MustCompile(o.pattern)
 		var rows strings.Builder
 		for _, folder := range described(t) {
-			if strings.Contains(o.pattern, "Option$") && (strings.HasPrefix(o.where, "channel")) != (folder == "channel") {
-				continue
-			}
 			p, set := parsePackage(t, folder)
 			for _, f := range functions(p) {
 				results := f.Decl.Type.Results

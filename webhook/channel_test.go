@@ -237,9 +237,9 @@ func onEngine(t *testing.T, address string) other {
 }
 
 // onChannel starts a node that consumes a channel of events, and another program at its broker.
-func onChannel(t *testing.T, broker string, options ...channel.Option) (events *channel.Channel[webhook.Event], node *sabir.Node, them other, got chan webhook.Event) {
+func onChannel(t *testing.T, broker string, config ...channel.Config) (events *channel.Channel[webhook.Event], node *sabir.Node, them other, got chan webhook.Event) {
 	address, connect := others[broker](t)
-	events, got = channel.New[webhook.Event](eventsName, options...), make(chan webhook.Event, 100)
+	events, got = channel.New[webhook.Event](eventsName, config...), make(chan webhook.Event, 100)
 	s := sabir.NewService("shop")
 	events.Consume(s, func(_ context.Context, e webhook.Event) error { got <- e; return nil })
 	node = sabirtest.Start(t, sabir.NodeID("n1"), channel.Broker(address), sabir.Serve(s))
@@ -291,9 +291,9 @@ func TestEventsOnChannelsAreThoseOfOtherPrograms(t *testing.T) {
 		{ID: "4", Source: "/shop", Type: "orders.empty"},
 	}
 	for broker := range others {
-		for mode, options := range map[string][]channel.Option{"structured": nil, "binary": {channel.Encoded("binary")}} {
+		for mode, config := range map[string]channel.Config{"structured": {}, "binary": {Codec: "binary"}} {
 			t.Run(broker+"/"+mode, func(t *testing.T) {
-				events, node, them, got := onChannel(t, broker, options...)
+				events, node, them, got := onChannel(t, broker, config)
 				force := binding.WithForceBinary
 				if mode == "structured" {
 					force = binding.WithForceStructured
@@ -345,7 +345,7 @@ func TestEventsOnChannelsAreThoseOfOtherPrograms(t *testing.T) {
 func TestTheDescriptionOfAChannelOfEventsHasTheirContentType(t *testing.T) {
 	for want, c := range map[string]*channel.Channel[webhook.Event]{
 		"application/cloudevents+json": channel.New[webhook.Event](eventsName),
-		"":                             channel.New[webhook.Event](eventsName, channel.Encoded("binary")), // that of the data
+		"":                             channel.New[webhook.Event](eventsName, channel.Config{Codec: "binary"}), // that of the data
 	} {
 		s := sabir.NewService("shop", sabir.Sends(c))
 		c.Consume(s, func(context.Context, webhook.Event) error { return nil })

@@ -191,7 +191,7 @@ func TestWhatComesIsPublishedOnAChannel(t *testing.T) {
 		if down {
 			return fmt.Errorf("the broker says hunter2")
 		}
-		_, err := messages.Publish(ctx, node, e, channel.MessageID(e.ID))
+		_, err := messages.PublishWithID(ctx, node, e.ID, e)
 		return err
 	}}))
 	const body = `{"specversion":"1.0","id":"1","source":"/s","type":"any","myext":true,"count":7,"datacontenttype":"image/png","data_base64":"AAH+/w=="}`

@@ -30,7 +30,7 @@ type Order struct {
 }
 
 // Orders is the channel, which publishers and consumers share: a name and a type.
-var Orders = channel.New[Order]("example.orders", channel.KeepFor(24*time.Hour))
+var Orders = channel.New[Order]("example.orders", channel.Config{KeepFor: 24 * time.Hour})
 
 func main() {
 	address := "mem://"
@@ -65,7 +65,7 @@ func run(ctx context.Context, address string) error {
 	defer node.Stop(ctx)
 
 	// When Publish returns, the broker keeps the order: it will be billed, whatever ends in between.
-	if _, err := Orders.Publish(ctx, node, Order{1, 500}, channel.MessageID("order-1")); err != nil {
+	if _, err := Orders.PublishWithID(ctx, node, "order-1", Order{1, 500}); err != nil {
 		return err
 	}
 	fmt.Println(<-billed)

@@ -19,7 +19,7 @@ type Invoice struct {
 
 // Invoices is the durable channel of what is to be charged: an invoice that is in it will be, whatever ends in between. The
 // shop's broker is the memory of its process (mem://), which keeps nothing over its end; nats://, redis:// and amqp:// do.
-var Invoices = channel.New[Invoice]("shop.invoices", channel.KeepFor(time.Minute), channel.KeepMessages(10_000))
+var Invoices = channel.New[Invoice]("shop.invoices", channel.Config{KeepFor: time.Minute, KeepMessages: 10_000})
 
 // GetBilled is the input of billing.total.
 type GetBilled struct{}
@@ -56,7 +56,7 @@ func newBilling() *sabir.Service {
 }
 
 func (b *billing) invoice(ctx context.Context, order Order) error {
-	_, err := Invoices.Publish(ctx, b.service, Invoice{order.ID, order.UserID, order.TotalCents}, channel.MessageID(order.ID))
+	_, err := Invoices.PublishWithID(ctx, b.service, order.ID, Invoice{order.ID, order.UserID, order.TotalCents})
 	return err
 }
 

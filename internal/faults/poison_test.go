@@ -57,7 +57,7 @@ func TestAMessageThatKillsItsConsumerTakesNoOtherAlong(t *testing.T) {
 				} else {
 					good = append(good, o.ID)
 				}
-				if _, err := poisonOrders.Publish(t.Context(), node, o, channel.MessageID(o.ID)); err != nil {
+				if _, err := poisonOrders.PublishWithID(t.Context(), node, o.ID, o); err != nil {
 					t.Fatal(err)
 				}
 			}

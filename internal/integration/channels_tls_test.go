@@ -21,14 +21,14 @@ func TestChannelsTLSSaysWhichAuthoritiesTheBrokerMayHave(t *testing.T) {
 	pool.AddCert(server.Certificate())
 	address := strings.Replace(server.URL, "https", "rediss", 1)
 	for name, test := range map[string]struct {
-		options []channel.BrokerOption
+		broker  sabir.NodeOption
 		refused bool
 	}{
-		"without it": {nil, true},
-		"with it":    {[]channel.BrokerOption{channel.TLS(&tls.Config{RootCAs: pool})}, false},
+		"without it": {channel.Broker(address), true},
+		"with it":    {channel.BrokerTLS(address, &tls.Config{RootCAs: pool}), false},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		err := sabir.NewNode(sabir.Logger(quiet), channel.Broker(address, test.options...)).Start(ctx)
+		err := sabir.NewNode(sabir.Logger(quiet), test.broker).Start(ctx)
 		cancel()
 		if err == nil || strings.Contains(err.Error(), "certificate") != test.refused {
 			t.Errorf("%s: %v", name, err)

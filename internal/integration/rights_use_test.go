@@ -128,7 +128,7 @@ const testKey = "a key that only tests have 0123456789"
 // useChannels publishes messages, one of which is handled at the second attempt and one of which becomes a dead letter, lists what
 // there is, replays the dead letter and deletes it.
 func useChannels(ctx context.Context, address, _ string) error {
-	orders := channel.New[string]("orders", channel.KeepFor(time.Hour))
+	orders := channel.New[string]("orders", channel.Config{KeepFor: time.Hour})
 	var retried, mended atomic.Bool
 	handled := make(chan string, 100)
 	s := sabir.NewService("billing")
@@ -156,7 +156,7 @@ func useChannels(ctx context.Context, address, _ string) error {
 	if _, err := orders.PublishAll(ctx, node, []string{"good", "late", "bad"}); err != nil {
 		return err
 	}
-	if _, err := orders.Publish(ctx, node, "once", channel.MessageID("once")); err != nil {
+	if _, err := orders.PublishWithID(ctx, node, "once", "once"); err != nil {
 		return err
 	}
 	if err := await(ctx, handled, "good", "late", "once"); err != nil {
@@ -202,7 +202,7 @@ func useChannels(ctx context.Context, address, _ string) error {
 
 // useLimits fills a channel beyond the number that it keeps.
 func useLimits(ctx context.Context, node *sabir.Node) error {
-	journal := channel.New[string]("journal", channel.KeepFor(time.Hour), channel.KeepMessages(10))
+	journal := channel.New[string]("journal", channel.Config{KeepFor: time.Hour, KeepMessages: 10})
 	if _, err := journal.PublishAll(ctx, node, make([]string, 300)); err != nil {
 		return err
 	}

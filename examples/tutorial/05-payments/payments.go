@@ -17,7 +17,7 @@ type Payment struct {
 }
 
 // Payments is the channel: a name and a type, for publishers and consumers.
-var Payments = channel.New[Payment]("shop.payments", channel.KeepFor(7*24*time.Hour))
+var Payments = channel.New[Payment]("shop.payments", channel.Config{KeepFor: 7 * 24 * time.Hour})
 
 // end
 

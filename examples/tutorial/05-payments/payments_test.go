@@ -36,7 +36,7 @@ func TestAPaymentThatFailsIsTriedAgain(t *testing.T) {
 	})
 	ctx, payment := t.Context(), Payment{OrderID: "o-1", Cents: 500}
 	// doc: publish
-	_, err := Payments.Publish(ctx, node, payment, channel.MessageID(payment.OrderID)) // nil: the broker keeps it
+	_, err := Payments.PublishWithID(ctx, node, payment.OrderID, payment) // nil: the broker keeps it
 	// end
 	if err != nil {
 		t.Fatal(err)
