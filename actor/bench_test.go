@@ -67,7 +67,7 @@ func benchPing(b *testing.B, pairs int) {
 	for range pairs {
 		d := make(chan struct{})
 		dones = append(dones, d)
-		pong, _ := Spawn(s, pongerB, pongArgs{n, d}, Mailbox(64<<10, Wait))
+		pong, _ := Spawn(s, pongerB, pongArgs{n, d}, SpawnConfig{Mailbox: 64 << 10, Overflow: Wait})
 		pi, _ := Spawn(s, pingerB, struct{}{})
 		Send(s, pi, start{pong.PID(), n})
 	}

@@ -100,7 +100,7 @@ func TestAnAnswerThatComesTooLateIsLostAndNotTakenForAnothers(t *testing.T) {
 
 func TestAProcessThatCallsItselfIsNotHeldUp(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		pid := spawn(t, s, hooks{}, Named("self"))
+		pid := spawn(t, s, hooks{}, SpawnConfig{Name: "self"})
 		for what, call := range map[string]func(p *Process) (any, error){
 			"by PID":  func(p *Process) (any, error) { return Call[any](p.Context(), p, p.PID(), ask{}) },
 			"by name": func(p *Process) (any, error) { return Call[any](p.Context(), p, Name{Name: "self"}, ask{}) },
@@ -312,7 +312,7 @@ func TestACallToAFullMailboxFails(t *testing.T) {
 	for _, rule := range []Overflow{Reject, DropNewest, DropOldest} {
 		t.Run(rule.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *System) {
-				pid := spawn(t, s, hooks{}, Mailbox(1, rule))
+				pid := spawn(t, s, hooks{}, SpawnConfig{Mailbox: 1, Overflow: rule})
 				g := busyIn(t, s, pid)
 				if rule != DropOldest {
 					fill(s, pid, 1)

@@ -22,12 +22,12 @@ func (r refusal) waits(uint64) bool          { return true }
 func TestTheNameAndThePlaceOfAProcessAreFreeWhenItsEndIsReported(t *testing.T) {
 	s := quiet(Config{MaxProcesses: 1})
 	defer s.Stop(context.Background())
-	pid := spawn(t, s, hooks{}, Named("it"))
+	pid := spawn(t, s, hooks{}, SpawnConfig{Name: "it"})
 	gate := busyIn(t, s, pid)
 	var again error
 	reported := make(chan error, 1)
 	call := messagesOf[ask]().call(ask{}, Request{to: refusal(func(err error) {
-		_, again = Spawn(s, puppets, hooks{}, Named("it"))
+		_, again = Spawn(s, puppets, hooks{}, SpawnConfig{Name: "it"})
 		reported <- err
 	})})
 	if err := s.push(pid, &call.head, nil); err != nil {
@@ -67,7 +67,7 @@ func TestStopEndsTheSupervisedWhoseParentEndsNormally(t *testing.T) {
 		}
 		var got notes
 		in(t, s, parent.PID(), func(p *Process) {
-			spawn(t, p, hooks{terminate: func(_ *Process, reason error) { got.add(reason) }}, Supervised())
+			spawn(t, p, hooks{terminate: func(_ *Process, reason error) { got.add(reason) }}, SpawnConfig{Supervised: true})
 		})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()

@@ -327,7 +327,7 @@ func (t *eventTable) serve(s *System) error {
 	if _, ok := s.Whereis(eventsName); ok {
 		return nil
 	}
-	_, err := Spawn(s, eventKeeperBehavior, struct{}{}, Named(eventsName))
+	_, err := Spawn(s, eventKeeperBehavior, struct{}{}, SpawnConfig{Name: eventsName})
 	if errors.Is(err, ErrNameTaken) {
 		return nil
 	}

@@ -58,10 +58,10 @@ type taken struct {
 	received chan any
 }
 
-func sit(t testing.TB, s *actor.System, options ...actor.SpawnOption) taken {
+func sit(t testing.TB, s *actor.System, config ...actor.SpawnConfig) taken {
 	t.Helper()
 	received := make(chan any, 10_000)
-	pid, err := actor.Spawn(s, seatB, received, options...)
+	pid, err := actor.Spawn(s, seatB, received, config...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,7 +434,7 @@ func TestASubscriberWhoseMailboxIsFullDelaysNoOther(t *testing.T) {
 	s := newSystem(t)
 	producer, w := sit(t, s), sit(t, s)
 	ev := producer.announces("prices", actor.TopicConfig{})
-	full := sit(t, s, actor.Mailbox(2, actor.Wait))
+	full := sit(t, s, actor.SpawnConfig{Mailbox: 2, Overflow: actor.Wait})
 	full.links(actor.Name{Name: "prices"})
 	w.links(actor.Name{Name: "prices"})
 	blocked, release := make(chan struct{}), make(chan struct{})

@@ -179,7 +179,7 @@ func TestAnExitOfTheParentEndsTheChildInAnyCase(t *testing.T) {
 		var child PID
 		parent := spawn(t, s, hooks{})
 		in(t, s, parent, func(p *Process) {
-			child, _ = catchers.Spec(hooks{any: got.note, terminate: func(_ *Process, reason error) { got.add(reason) }}, Linked()).Start(p)
+			child, _ = catchers.Spec(hooks{any: got.note, terminate: func(_ *Process, reason error) { got.add(reason) }}, SpawnConfig{Linked: true}).Start(p)
 		})
 		endWith(t, s, parent, errOut)
 		got.want(t, errOut)
@@ -222,7 +222,7 @@ func TestStopEndsWhoDoesNotHandleExits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *System) {
 				var got notes
-				pid := spawn(t, s, hooks{terminate: func(_ *Process, reason error) { got.add(reason) }}, Named("it"))
+				pid := spawn(t, s, hooks{terminate: func(_ *Process, reason error) { got.add(reason) }}, SpawnConfig{Name: "it"})
 				var alias Alias
 				in(t, s, pid, func(p *Process) { alias, _ = p.NewAlias() })
 				if err := address(s, pid, alias); err != nil {

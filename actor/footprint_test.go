@@ -17,13 +17,13 @@ func TestASleepingProcessTakesAtMost400Bytes(t *testing.T) {
 	for _, test := range []struct {
 		what    string
 		limit   int
-		options []SpawnOption
+		options []SpawnConfig
 		then    func(p *Process, child PID)
 	}{
 		{"plain", 150, nil, nil},
-		{"linked", 250, []SpawnOption{Linked()}, nil},
-		{"supervised", 250, []SpawnOption{Supervised()}, nil},
-		{"linked and monitored", 400, []SpawnOption{Linked()}, func(p *Process, child PID) { p.Monitor(child) }},
+		{"linked", 250, []SpawnConfig{{Linked: true}}, nil},
+		{"supervised", 250, []SpawnConfig{{Supervised: true}}, nil},
+		{"linked and monitored", 400, []SpawnConfig{{Linked: true}}, func(p *Process, child PID) { p.Monitor(child) }},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			const n = 200_000

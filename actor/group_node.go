@@ -34,7 +34,7 @@ var groupKeeperBehavior = internalProcess(Define("groups", (*groupKeeper).Init,
 
 // serve starts the keeper, when the system starts with its node.
 func (t *groupTable) serve(s *System) error {
-	_, err := Spawn(s, groupKeeperBehavior, struct{}{}, Named(groupsName))
+	_, err := Spawn(s, groupKeeperBehavior, struct{}{}, SpawnConfig{Name: groupsName})
 	return err
 }
 

@@ -56,7 +56,7 @@ func doorAndRegister(t *testing.T) *sabir.Node {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { node.Stop(context.Background()) })
-	if _, err := actor.Spawn(system, registers, struct{}{}, actor.Named("register")); err != nil {
+	if _, err := actor.Spawn(system, registers, struct{}{}, actor.SpawnConfig{Name: "register"}); err != nil {
 		t.Fatal(err)
 	}
 	return node

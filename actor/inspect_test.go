@@ -16,7 +16,7 @@ func TestInfoTellsAboutAProcess(t *testing.T) {
 		parent, linked, watched := spawn(t, s, hooks{}), spawn(t, s, hooks{}), spawn(t, s, hooks{})
 		var pid PID
 		in(t, s, parent, func(p *Process) {
-			pid, _ = catchers.Spec(hooks{}, Named("it"), Mailbox(7, DropOldest)).Start(p)
+			pid, _ = catchers.Spec(hooks{}, SpawnConfig{Name: "it", Mailbox: 7, Overflow: DropOldest}).Start(p)
 			p.Monitor(pid)
 		})
 		in(t, s, pid, func(p *Process) {
@@ -111,7 +111,7 @@ func TestInfoMayBeAskedAtAnyTime(t *testing.T) {
 		}
 	}()
 	for range 2000 {
-		pid := spawn(t, s, hooks{}, Named("it"))
+		pid := spawn(t, s, hooks{}, SpawnConfig{Name: "it"})
 		in(t, s, pid, func(p *Process) { p.Monitor(pid); p.NewAlias() })
 		down := make(chan struct{})
 		in(t, s, spawn(t, s, hooks{any: func(*Process, any) error { close(down); return ErrNormal }}), func(p *Process) { p.Monitor(pid) })

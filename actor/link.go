@@ -19,7 +19,7 @@ func (p *Process) Link(other PID) error {
 	return err
 }
 
-// Unlink removes a link. No Exit of it comes after that. The link of a Supervised process with its supervisor stays.
+// Unlink removes a link. No Exit of it comes after that. The link of a supervised process with its supervisor stays.
 func (p *Process) Unlink(other PID) {
 	if p.entry.supervised && other == p.entry.parent {
 		return

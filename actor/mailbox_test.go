@@ -34,7 +34,7 @@ func TestAFullMailboxDoesWhatItsRuleSays(t *testing.T) {
 		t.Run(c.rule.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *System) {
 				var got notes
-				pid := spawn(t, s, hooks{any: got.note}, Mailbox(3, c.rule))
+				pid := spawn(t, s, hooks{any: got.note}, SpawnConfig{Mailbox: 3, Overflow: c.rule})
 				g := busyIn(t, s, pid)
 				if refused := fill(s, pid, 5); refused != c.refused {
 					t.Errorf("%d were refused, not %d", refused, c.refused)
@@ -62,7 +62,7 @@ func TestEachImportantMessageThatIsConfirmedIsHandledAndEachOtherRefused(t *test
 		t.Run(c.rule.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *System) {
 				var got notes
-				pid := spawn(t, s, hooks{any: got.note}, Mailbox(10, c.rule))
+				pid := spawn(t, s, hooks{any: got.note}, SpawnConfig{Mailbox: 10, Overflow: c.rule})
 				g := busyIn(t, s, pid)
 				var confirmed []any
 				for i := range 50 {
@@ -91,7 +91,7 @@ func TestEachImportantMessageThatIsConfirmedIsHandledAndEachOtherRefused(t *test
 func TestAnImportantMessageTakesThePlaceOfTheOldestInAMailboxWithDropOldest(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got notes
-		pid := spawn(t, s, hooks{any: got.note}, Mailbox(3, DropOldest))
+		pid := spawn(t, s, hooks{any: got.note}, SpawnConfig{Mailbox: 3, Overflow: DropOldest})
 		g := busyIn(t, s, pid)
 		for i := range 5 {
 			if err := SendConfirmed(t.Context(), s, pid, i); err != nil {
@@ -106,7 +106,7 @@ func TestAnImportantMessageTakesThePlaceOfTheOldestInAMailboxWithDropOldest(t *t
 func TestAnImportantMessageWaitsForSpaceWithOthers(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got notes
-		pid := spawn(t, s, hooks{any: got.note}, Mailbox(1, Wait))
+		pid := spawn(t, s, hooks{any: got.note}, SpawnConfig{Mailbox: 1, Overflow: Wait})
 		g := busyIn(t, s, pid)
 		fill(s, pid, 1)
 		sent := make(chan error)
@@ -122,7 +122,7 @@ func TestAnImportantMessageWaitsForSpaceWithOthers(t *testing.T) {
 
 func TestAnImportantMessageThatWaitsForSpaceIsRefusedWhenTheProcessEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		pid := spawn(t, s, hooks{}, Mailbox(1, Wait))
+		pid := spawn(t, s, hooks{}, SpawnConfig{Mailbox: 1, Overflow: Wait})
 		g := busyIn(t, s, pid)
 		fill(s, pid, 1)
 		sent := make(chan error)
@@ -150,7 +150,7 @@ func TestARunOfMessagesGoesInAsFarAsThereIsSpace(t *testing.T) {
 			t.Run(fmt.Sprint(c.rule, " alone=", alone), func(t *testing.T) {
 				bubble(t, func(t *testing.T, s *System) {
 					var got notes
-					to := spawn(t, s, hooks{any: got.note}, Mailbox(3, c.rule))
+					to := spawn(t, s, hooks{any: got.note}, SpawnConfig{Mailbox: 3, Overflow: c.rule})
 					g := busyIn(t, s, to)
 					from := spawn(t, s, hooks{})
 					started := time.Now()
@@ -185,7 +185,7 @@ func TestDropOldestKeepsTheLatestAlsoInTheMiddleOfTheMailbox(t *testing.T) {
 				return second.pass(p)
 			}
 			return nil
-		}}, Mailbox(3, DropOldest))
+		}}, SpawnConfig{Mailbox: 3, Overflow: DropOldest})
 		first := busyIn(t, s, pid)
 		fill(s, pid, 3)
 		close(first.open)
@@ -203,7 +203,7 @@ func TestDropOldestKeepsTheLatestAlsoInTheMiddleOfTheMailbox(t *testing.T) {
 func TestDropOldestLosesOnlyMessagesOfItsPriority(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got notes
-		pid := spawn(t, s, hooks{any: got.note}, Mailbox(2, DropOldest))
+		pid := spawn(t, s, hooks{any: got.note}, SpawnConfig{Mailbox: 2, Overflow: DropOldest})
 		g := busyIn(t, s, pid)
 		Send(s, pid, "normal")
 		for i := range 3 {
@@ -217,7 +217,7 @@ func TestDropOldestLosesOnlyMessagesOfItsPriority(t *testing.T) {
 func TestTheBoundIsNotForUrgentAndSystem(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got notes
-		pid := spawn(t, s, hooks{any: got.note}, Mailbox(1, Reject))
+		pid := spawn(t, s, hooks{any: got.note}, SpawnConfig{Mailbox: 1})
 		g := busyIn(t, s, pid)
 		fill(s, pid, 1)
 		if err := SendPriority(s, pid, PriorityUrgent, "u"); err != nil {
@@ -234,7 +234,7 @@ func TestTheBoundIsNotForUrgentAndSystem(t *testing.T) {
 
 func TestTheMessageThatIsHandledDoesNotWait(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		pid := spawn(t, s, hooks{}, Mailbox(1, Reject))
+		pid := spawn(t, s, hooks{}, SpawnConfig{Mailbox: 1})
 		g := busyIn(t, s, pid)
 		if err := Send(s, pid, 1); err != nil {
 			t.Error(err)
@@ -249,7 +249,7 @@ func TestWhenMessagesWereHandledThereIsSpaceAgain(t *testing.T) {
 		t.Run(rule.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *System) {
 				handled := 0
-				pid := spawn(t, s, hooks{any: func(*Process, any) error { handled++; return nil }}, Mailbox(10, rule))
+				pid := spawn(t, s, hooks{any: func(*Process, any) error { handled++; return nil }}, SpawnConfig{Mailbox: 10, Overflow: rule})
 				from := spawn(t, s, hooks{})
 				for range 100 {
 					fill(s, pid, 5)
@@ -274,7 +274,7 @@ func TestWhenMessagesWereHandledThereIsSpaceAgain(t *testing.T) {
 func TestASenderWaitsForSpace(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got notes
-		pid := spawn(t, s, hooks{any: got.note}, Mailbox(1, Wait))
+		pid := spawn(t, s, hooks{any: got.note}, SpawnConfig{Mailbox: 1, Overflow: Wait})
 		g := busyIn(t, s, pid)
 		fill(s, pid, 1)
 
@@ -303,7 +303,7 @@ func TestASenderWaitsForSpace(t *testing.T) {
 
 func TestASenderWaitsNoLongerThanSendTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		pid := spawn(t, s, hooks{}, Mailbox(1, Wait))
+		pid := spawn(t, s, hooks{}, SpawnConfig{Mailbox: 1, Overflow: Wait})
 		g := busyIn(t, s, pid)
 		fill(s, pid, 1)
 		started := time.Now()
@@ -317,7 +317,7 @@ func TestASenderWaitsNoLongerThanSendTimeout(t *testing.T) {
 
 func TestACallWaitsForSpaceNoLongerThanItsContext(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		pid := spawn(t, s, hooks{}, Mailbox(1, Wait))
+		pid := spawn(t, s, hooks{}, SpawnConfig{Mailbox: 1, Overflow: Wait})
 		g := busyIn(t, s, pid)
 		fill(s, pid, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -334,7 +334,7 @@ func TestACallWaitsForSpaceNoLongerThanItsContext(t *testing.T) {
 
 func TestAProcessDoesNotWaitForSpaceInItsOwnMailbox(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		pid := spawn(t, s, hooks{}, Mailbox(1, Wait))
+		pid := spawn(t, s, hooks{}, SpawnConfig{Mailbox: 1, Overflow: Wait})
 		started := time.Now()
 		in(t, s, pid, func(p *Process) {
 			SendPriority(p, p.PID(), PriorityNormal, 1)
@@ -348,7 +348,7 @@ func TestAProcessDoesNotWaitForSpaceInItsOwnMailbox(t *testing.T) {
 
 func TestASenderThatWaitsGetsAnErrorWhenTheProcessEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		pid := spawn(t, s, hooks{}, Mailbox(1, Wait))
+		pid := spawn(t, s, hooks{}, SpawnConfig{Mailbox: 1, Overflow: Wait})
 		g := busyIn(t, s, pid)
 		fill(s, pid, 1)
 		sent := make(chan error, 1)

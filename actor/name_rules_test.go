@@ -10,7 +10,7 @@ import (
 func TestAProcessIsFoundByItsName(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got notes
-		spawn(t, s, hooks{any: got.note}, Named("db"))
+		spawn(t, s, hooks{any: got.note}, SpawnConfig{Name: "db"})
 		for _, name := range []Name{{Name: "db"}, {Name: "db", Node: "local"}} {
 			if err := Send(s, name, name.String()); err != nil {
 				t.Error(err)
@@ -23,9 +23,9 @@ func TestAProcessIsFoundByItsName(t *testing.T) {
 
 func TestANameIsFreeWhenItsProcessHasEnded(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		first := spawn(t, s, hooks{}, Named("db"))
+		first := spawn(t, s, hooks{}, SpawnConfig{Name: "db"})
 		var again PID
-		watcher := spawn(t, s, hooks{any: func(p *Process, _ any) error { again = spawn(t, p, hooks{}, Named("db")); return nil }})
+		watcher := spawn(t, s, hooks{any: func(p *Process, _ any) error { again = spawn(t, p, hooks{}, SpawnConfig{Name: "db"}); return nil }})
 		in(t, s, watcher, func(p *Process) { p.Monitor(first) })
 		s.Kill(first)
 		bubbletest.Wait()
@@ -37,7 +37,7 @@ func TestANameIsFreeWhenItsProcessHasEnded(t *testing.T) {
 
 func TestANameMayBeGivenBackAndTakenByAnother(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		one, other := spawn(t, s, hooks{}, Named("db")), spawn(t, s, hooks{})
+		one, other := spawn(t, s, hooks{}, SpawnConfig{Name: "db"}), spawn(t, s, hooks{})
 		in(t, s, other, func(p *Process) { wantError(t, p.Register("db"), ErrNameTaken) })
 		in(t, s, one, func(p *Process) {
 			wantError(t, p.Register("second"), ErrNameTaken)

@@ -97,9 +97,9 @@ func bubble(t *testing.T, test func(t *testing.T, s *System), configs ...Config)
 	})
 }
 
-func spawn(t *testing.T, from Sender, h hooks, options ...SpawnOption) PID {
+func spawn(t *testing.T, from Sender, h hooks, config ...SpawnConfig) PID {
 	t.Helper()
-	pid, err := Spawn(from, puppets, h, options...)
+	pid, err := Spawn(from, puppets, h, config...)
 	if err != nil {
 		t.Fatalf("spawn: %v", err)
 	}

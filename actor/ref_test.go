@@ -11,7 +11,7 @@ import (
 func TestARefReachesItsProcessWhateverItWasMadeOf(t *testing.T) {
 	s := quiet()
 	defer s.Stop(context.Background())
-	spawned, err := Spawn(s, counterB, 0, Named("visits"))
+	spawned, err := Spawn(s, counterB, 0, SpawnConfig{Name: "visits"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestWrongTypesDoNotCompile(t *testing.T) {
 func BenchmarkRef(b *testing.B) {
 	s := quiet()
 	defer s.Stop(context.Background())
-	ref, err := Spawn(s, counterB, 0, Mailbox(64<<10, Wait))
+	ref, err := Spawn(s, counterB, 0, SpawnConfig{Mailbox: 64 << 10, Overflow: Wait})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -126,7 +126,7 @@ func BenchmarkRemote(b *testing.B) {
 		"same": func(b *testing.B) (member, string) {
 			m := joinMembers(b, "tcp://127.0.0.1:0", "a", "b")
 			for _, name := range []string{"sink", "sink1"} {
-				if _, err := actor.Spawn(m[1], sinkBehavior, struct{}{}, actor.Named(name)); err != nil {
+				if _, err := actor.Spawn(m[1], sinkBehavior, struct{}{}, actor.SpawnConfig{Name: name}); err != nil {
 					b.Fatal(err)
 				}
 			}

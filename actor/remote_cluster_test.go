@@ -269,11 +269,11 @@ type watched struct {
 	received chan any
 }
 
-func (m member) witness(t testing.TB, options ...actor.SpawnOption) watched {
+func (m member) witness(t testing.TB, config ...actor.SpawnConfig) watched {
 	t.Helper()
 	w := watched{received: make(chan any, 10_000)}
 	var err error
-	if w.pid, err = witnessBehavior.Spec(w.received, options...).Start(m); err != nil {
+	if w.pid, err = witnessBehavior.Spec(w.received, config...).Start(m); err != nil {
 		t.Fatal(err)
 	}
 	return w

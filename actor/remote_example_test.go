@@ -35,7 +35,7 @@ func ExampleSystem_Option() {
 	for len(here.Nodes()) == 0 { // a process would wait for NodeUp, see MonitorNode
 		runtime.Gosched()
 	}
-	pid, err := actor.Spawn(here, greeterBehavior, struct{}{}, actor.OnNode("one"))
+	pid, err := actor.Spawn(here, greeterBehavior, struct{}{}, actor.SpawnConfig{Node: "one"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -44,7 +44,7 @@ func TestASpawnFailsWhenTheProcessOfItsNodeIsKilled(t *testing.T) {
 	m, c := besideChild(t)
 	failed := make(chan error, 1)
 	go func() {
-		_, err := actor.Spawn(m, stuckBehavior, actor.PID{}, actor.OnNode("b"))
+		_, err := actor.Spawn(m, stuckBehavior, actor.PID{}, actor.SpawnConfig{Node: "b"})
 		failed <- err
 	}()
 	// The spawn has begun when a call that was sent after it is answered; it was sent when the type of its arguments is known.

@@ -51,7 +51,7 @@ func TestTooManyLinksAndMonitorsOfAnotherNodeAreRefused(t *testing.T) {
 	a.order(t, one, link{two.pid})
 	wantError(t, nextOf[actor.Exit](t, one).Reason, actor.ErrTooMany)
 	a.order(t, one, do{func(p *actor.Process) error {
-		_, err := actor.Spawn(p, sinkBehavior, struct{}{}, actor.OnNode("b"), actor.Linked())
+		_, err := actor.Spawn(p, sinkBehavior, struct{}{}, actor.SpawnConfig{Node: "b", Linked: true})
 		if !errors.Is(err, actor.ErrTooMany) {
 			t.Errorf("the spawn: %v", err)
 		}

@@ -75,7 +75,7 @@ func TestALinkWithAProcessThatHasEndedIsAnExit(t *testing.T) {
 
 func TestStopIsAnExitOnAnotherNode(t *testing.T) {
 	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
-	one, two := m[0].witness(t), m[1].witness(t, actor.Named("two"))
+	one, two := m[0].witness(t), m[1].witness(t, actor.SpawnConfig{Name: "two"})
 	m[0].order(t, one, do{func(p *actor.Process) error { return actor.Stop(p, actor.Name{Name: "two", Node: "b"}, errRefused) }})
 	got := nextOf[actor.Exit](t, two)
 	if got.From != one.pid || got.Linked() {
@@ -117,7 +117,7 @@ func TestAMonitorOfANameTellsOfTheEndOfWhoHadIt(t *testing.T) {
 	one := m[0].witness(t)
 	for _, where := range []member{m[0], m[1]} {
 		name := actor.Name{Name: "boss", Node: where.node.ID()}
-		two := where.witness(t, actor.Named("boss"))
+		two := where.witness(t, actor.SpawnConfig{Name: "boss"})
 		var ref actor.MonitorRef
 		m[0].order(t, one, do{func(p *actor.Process) error { p.Demonitor(p.MonitorName(name)); ref = p.MonitorName(name); return nil }})
 		if _, err := actor.Call[echo](t.Context(), m[0], two.pid, echo{}); err != nil { // the monitor came before
@@ -144,7 +144,7 @@ func TestWhenANodeIsLostLinksGetAnExitMonitorsADownAndThenTheNodeIsDown(t *testi
 	overNetworks(t, func(t *testing.T, address string) {
 		m := joinMembers(t, address, "a", "b", "c")
 		one := m[0].witness(t)
-		two, three, four := m[1].witness(t), m[1].witness(t, actor.Named("three")), m[2].witness(t)
+		two, three, four := m[1].witness(t), m[1].witness(t, actor.SpawnConfig{Name: "three"}), m[2].witness(t)
 		m[0].order(t, one, watchNode{"b"})
 		nextOf[actor.NodeUp](t, one)
 		m[0].order(t, one, link{two.pid})

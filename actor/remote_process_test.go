@@ -29,11 +29,11 @@ func TestRemoteNodeInAProcessOfItsOwn(t *testing.T) {
 	}
 	actor.AllowRemoteSpawn(s, stuckBehavior)
 	for _, name := range []string{"sink", "sink1"} {
-		if _, err := actor.Spawn(s, sinkBehavior, struct{}{}, actor.Named(name)); err != nil {
+		if _, err := actor.Spawn(s, sinkBehavior, struct{}{}, actor.SpawnConfig{Name: name}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := actor.Spawn(s, witnessBehavior, make(chan any, 100_000), actor.Named("witness")); err != nil {
+	if _, err := actor.Spawn(s, witnessBehavior, make(chan any, 100_000), actor.SpawnConfig{Name: "witness"}); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Println("address " + n.Info().Addr)

@@ -83,7 +83,7 @@ func newRigOver(t testing.TB, conn net.Conn) *rig {
 		s.remote.gone.Wait()
 	})
 	var err error
-	if r.pid, err = calleeBehavior.Spec(sample{}, Named("house")).Start(s); err != nil {
+	if r.pid, err = calleeBehavior.Spec(sample{}, SpawnConfig{Name: "house"}).Start(s); err != nil {
 		t.Fatal(err)
 	}
 	AllowRemoteSpawn(s, calleeBehavior)

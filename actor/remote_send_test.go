@@ -65,7 +65,7 @@ func TestMessagesKeepWhatIsInThem(t *testing.T) {
 func TestANameOnAnotherNodeIsFoundThere(t *testing.T) {
 	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
 	a, b := m[0], m[1]
-	to := b.witness(t, actor.Named("box"))
+	to := b.witness(t, actor.SpawnConfig{Name: "box"})
 	name := actor.Name{Name: "box", Node: "b"}
 	if err := actor.Send(a, name, item{Seq: 7}); err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestAnImportantMessageIsKnownToLieInTheMailboxOrRefused(t *testing.T) {
 			t.Error(got)
 		}
 
-		full := b.witness(t, actor.Mailbox(1, actor.Wait))
+		full := b.witness(t, actor.SpawnConfig{Mailbox: 1, Overflow: actor.Wait})
 		release, started := make(chan struct{}), make(chan struct{})
 		go func() {
 			_, _ = actor.Call[struct{}](t.Context(), b, full.pid, do{func(*actor.Process) error { close(started); <-release; return nil }})
@@ -170,7 +170,7 @@ func TestEachImportantMessageThatIsConfirmedIsHandledOnAnotherNodeByEachAddress(
 		t.Run(rule.String(), func(t *testing.T) {
 			m := joinMembers(t, fmt.Sprintf("mem://important%d", rule), "a", "b")
 			a, b := m[0], m[1]
-			to := b.witness(t, actor.Mailbox(10, rule), actor.Named("full"))
+			to := b.witness(t, actor.SpawnConfig{Mailbox: 10, Overflow: rule, Name: "full"})
 			release, started, alias := make(chan struct{}), make(chan struct{}), make(chan actor.Alias, 1)
 			go func() {
 				_, _ = actor.Call[struct{}](t.Context(), b, to.pid, do{func(p *actor.Process) error {
@@ -238,7 +238,7 @@ func TestMessagesThatNothingCanReadAreCountedAndCallsRefused(t *testing.T) {
 func TestARefReachesAProcessOfAnotherNode(t *testing.T) {
 	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
 	a, b := m[0], m[1]
-	to := b.witness(t, actor.Named("witness"))
+	to := b.witness(t, actor.SpawnConfig{Name: "witness"})
 	for name, ref := range map[string]actor.Ref[witness]{
 		"of a PID":  actor.RefTo[witness](to.pid),
 		"of a name": actor.RefTo[witness](actor.Name{Name: "witness", Node: "b"}),

@@ -14,7 +14,7 @@ import (
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
-// AllowRemoteSpawn lets processes of other nodes start this behaviour here, by Spawn with OnNode: those of the nodes named, or of every
+// AllowRemoteSpawn lets processes of other nodes start this behaviour here, by Spawn with a Node: those of the nodes named, or of every
 // node of the cluster where none is. By default none may: they get ErrNotPermitted. What the process is started with
 // travels like a message. Permitting a behaviour again replaces the nodes.
 //

@@ -34,7 +34,7 @@ func TestAPermittedBehaviourStartsOnAnotherNode(t *testing.T) {
 		a, b := m[0], m[1]
 		actor.AllowRemoteSpawn(b.System, childBehavior, "a")
 		parent := a.witness(t)
-		pid, err := actor.Spawn(a, childBehavior, childArgs{Parent: parent.pid}, actor.OnNode("b"), actor.Named("kid"))
+		pid, err := actor.Spawn(a, childBehavior, childArgs{Parent: parent.pid}, actor.SpawnConfig{Node: "b", Name: "kid"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,9 +44,9 @@ func TestAPermittedBehaviourStartsOnAnotherNode(t *testing.T) {
 		if got, ok := b.Whereis("kid"); !ok || got != pid.PID() {
 			t.Errorf("the name is that of %s", got)
 		}
-		_, err = actor.Spawn(a, childBehavior, childArgs{Parent: parent.pid}, actor.OnNode("b"), actor.Named("kid"))
+		_, err = actor.Spawn(a, childBehavior, childArgs{Parent: parent.pid}, actor.SpawnConfig{Node: "b", Name: "kid"})
 		wantError(t, err, actor.ErrNameTaken)
-		_, err = actor.Spawn(a, childBehavior, childArgs{Fail: true}, actor.OnNode("b"))
+		_, err = actor.Spawn(a, childBehavior, childArgs{Fail: true}, actor.SpawnConfig{Node: "b"})
 		wantError(t, err, errRefused)
 	})
 }
@@ -55,10 +55,10 @@ func TestABehaviourThatIsNotPermittedDoesNotStart(t *testing.T) {
 	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
 	actor.AllowRemoteSpawn(m[1].System, childBehavior, "c", "d")
 	for _, b := range []*actor.Behavior[remoteChild, childArgs]{childBehavior, secretBehavior} {
-		_, err := actor.Spawn(m[0], b, childArgs{}, actor.OnNode("b"), actor.Named("kid"))
+		_, err := actor.Spawn(m[0], b, childArgs{}, actor.SpawnConfig{Node: "b", Name: "kid"})
 		wantError(t, err, actor.ErrNotPermitted)
 	}
-	_, err := actor.Spawn(m[0], childBehavior, childArgs{}, actor.OnNode("nowhere"))
+	_, err := actor.Spawn(m[0], childBehavior, childArgs{}, actor.SpawnConfig{Node: "nowhere"})
 	wantError(t, err, actor.ErrNoConnection)
 	if pid, ok := m[1].Whereis("kid"); ok {
 		t.Errorf("%s was started", pid)
@@ -71,15 +71,15 @@ func TestAProcessStartedLinkedOnAnotherNodeIsLinked(t *testing.T) {
 		a, b := m[0], m[1]
 		actor.AllowRemoteSpawn(b.System, childBehavior)
 		parent := a.witness(t)
-		spawn := func(options ...actor.SpawnOption) (pid actor.PID) {
+		spawn := func(config ...actor.SpawnConfig) (pid actor.PID) {
 			a.order(t, parent, do{func(p *actor.Process) (err error) {
-				pid, err = childBehavior.Spec(childArgs{Parent: p.PID()}, append(options, actor.OnNode("b"))...).Start(p)
+				pid, err = childBehavior.Spec(childArgs{Parent: p.PID()}, append(config, actor.SpawnConfig{Node: "b"})...).Start(p)
 				return err
 			}})
 			nextOf[from](t, parent)
 			return pid
 		}
-		pid := spawn(actor.Linked())
+		pid := spawn(actor.SpawnConfig{Linked: true})
 		if err := actor.Send(a, pid, stopSelf{}); err != nil {
 			t.Fatal(err)
 		}
@@ -89,14 +89,14 @@ func TestAProcessStartedLinkedOnAnotherNodeIsLinked(t *testing.T) {
 		}
 		wantError(t, exit.Reason, errRefused)
 
-		pid = spawn(actor.Supervised())
+		pid = spawn(actor.SpawnConfig{Supervised: true})
 		_ = actor.Kill(b, pid)
 		exit, down := nextOf[actor.Exit](t, parent), nextOf[actor.Down](t, parent)
 		if exit.From != pid || down.PID != pid || exit.Reason != error(actor.ErrKilled) || down.Reason != error(actor.ErrKilled) {
 			t.Errorf("the exit is %+v, the down %+v", exit, down)
 		}
 
-		pid = spawn(actor.Linked())
+		pid = spawn(actor.SpawnConfig{Linked: true})
 		watcher := b.witness(t)
 		b.order(t, watcher, do{func(p *actor.Process) error { p.Monitor(pid); return nil }})
 		_ = actor.Kill(a, parent.pid)

@@ -65,7 +65,7 @@ func TestWhoSendsToANodeOfAnotherProtocolOfProcessesLearnsWhy(t *testing.T) {
 			if !strings.Contains(text, "this node version 2: run the same minor version of Sabir on both") {
 				t.Errorf("the error is %q", text)
 			}
-			_, err := actor.Spawn(m.System, childBehavior, childArgs{}, actor.OnNode(other))
+			_, err := actor.Spawn(m.System, childBehavior, childArgs{}, actor.SpawnConfig{Node: other})
 			if !errors.Is(err, actor.ErrNoConnection) || !strings.Contains(err.Error(), "speaks version 99") {
 				t.Errorf("the error of a spawn is %v", err)
 			}

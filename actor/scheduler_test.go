@@ -128,7 +128,7 @@ func TestAStormOfMessagesIsAccountedFor(t *testing.T) {
 				last[m.from] = m.n
 				handled.Add(1)
 				return nil
-			}, Mailbox(100, rule))
+			}, SpawnConfig{Mailbox: 100, Overflow: rule})
 			if err != nil {
 				t.Fatal(err)
 			}

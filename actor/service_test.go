@@ -65,9 +65,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func spawnSitter(t *testing.T, s *actor.System, options ...actor.SpawnOption) actor.PID {
+func spawnSitter(t *testing.T, s *actor.System, config ...actor.SpawnConfig) actor.PID {
 	t.Helper()
-	pid, err := actor.Spawn(s, sitting, "", options...)
+	pid, err := actor.Spawn(s, sitting, "", config...)
 	must(t, err)
 	return pid.PID()
 }
@@ -75,8 +75,8 @@ func spawnSitter(t *testing.T, s *actor.System, options ...actor.SpawnOption) ac
 func TestAListHasTheFirstInItsOrderAndSaysHowManyMoreThereAre(t *testing.T) {
 	s := startQuiet(t)
 	oldest := spawnSitter(t, s)
-	named := spawnSitter(t, s, actor.Named("zoe"))
-	first := spawnSitter(t, s, actor.Named("ada"))
+	named := spawnSitter(t, s, actor.SpawnConfig{Name: "zoe"})
+	first := spawnSitter(t, s, actor.SpawnConfig{Name: "ada"})
 	for range 3000 {
 		spawnSitter(t, s)
 	}
@@ -119,7 +119,7 @@ func TestAListHasTheFirstInItsOrderAndSaysHowManyMoreThereAre(t *testing.T) {
 func TestATreeShowsSupervisorsTheirChildrenAndProcessesWithoutOne(t *testing.T) {
 	s := startQuiet(t)
 	_, err := supervise.Spec(supervise.Config{Name: "shop", Intensity: 3},
-		supervise.Child{ID: "stock", Start: sitting.Spec("", actor.Named("stock"))},
+		supervise.Child{ID: "stock", Start: sitting.Spec("", actor.SpawnConfig{Name: "stock"})},
 		supervise.Child{ID: "desks", Start: supervise.Dynamic(sitting, supervise.Config{Name: "desks"}, supervise.Child{})},
 	).Start(s)
 	must(t, err)
@@ -183,7 +183,7 @@ func TestATreeSaysWhichSupervisorDoesNotAnswer(t *testing.T) {
 func TestANodeWithProcessesAnswersForThem(t *testing.T) {
 	m := startMember(t, "shop-1", "mem://processes-service")
 	for i := range 3 {
-		spawnSitter(t, m.System, actor.Named(fmt.Sprintf("desk-%d", i)))
+		spawnSitter(t, m.System, actor.SpawnConfig{Name: fmt.Sprintf("desk-%d", i)})
 	}
 	answer, err := sabir.CallJSON(t.Context(), m.node, "$processes.list", []byte(`{"sort":"name","limit":2,"match":"desk"}`))
 	must(t, err)

@@ -16,19 +16,7 @@ type settings struct {
 	rest       *settings
 }
 
-// Inherit gives the process a value which it and all that it starts on this node find by Value, and those that they start.
-// The key is compared like that of a context: a type of the package's own.
-func Inherit(key, value any) SpawnOption {
-	return func(o *spawning) { o.settings = &settings{key: key, value: value, rest: o.settings} }
-}
-
-// LogLevel is the level from which on Process.Log logs in the process and in all that it starts on this node, whatever the
-// level of the system's logger is. With a *slog.LevelVar it can be changed for all of them at any time.
-func LogLevel(level slog.Leveler) SpawnOption {
-	return func(o *spawning) { o.settings = &settings{level: level, rest: o.settings} }
-}
-
-// SetLogLevel is LogLevel for this process, and for those that it starts from now on.
+// SetLogLevel sets what LogLevel of [SpawnConfig] does for this process, and for those that it starts from now on.
 func (p *Process) SetLogLevel(level slog.Leveler) {
 	p.entry.settings = &settings{level: level, rest: p.entry.settings}
 }

@@ -35,7 +35,7 @@ func insideOf(t *testing.T, s *actor.System, pid actor.PID, fn func(*actor.Proce
 }
 
 // family is a process and one that it has started with the options.
-func family(t *testing.T, s *actor.System, parent []actor.SpawnOption, child ...actor.SpawnOption) (first, second actor.PID) {
+func family(t *testing.T, s *actor.System, parent []actor.SpawnConfig, child ...actor.SpawnConfig) (first, second actor.PID) {
 	t.Helper()
 	first, err := heirs.Spec(struct{}{}, parent...).Start(s)
 	if err != nil {
@@ -51,7 +51,7 @@ func family(t *testing.T, s *actor.System, parent []actor.SpawnOption, child ...
 func TestInheritedValuesGoToAllBelow(t *testing.T) {
 	s := actor.NewSystem(actor.Config{})
 	defer s.Stop(context.Background())
-	first, second := family(t, s, []actor.SpawnOption{actor.Inherit(colour{}, "red"), actor.Inherit(size{}, 5)}, actor.Inherit(colour{}, "blue"))
+	first, second := family(t, s, []actor.SpawnConfig{actor.SpawnConfig{Inherit: map[any]any{colour{}: "red", size{}: 5}}}, actor.SpawnConfig{Inherit: map[any]any{colour{}: "blue"}})
 	insideOf(t, s, second, func(p *actor.Process) {
 		if p.Value(colour{}) != "blue" || p.Value(size{}) != 5 || p.Value("colour") != nil {
 			t.Error(p.Value(colour{}), p.Value(size{}))
@@ -70,7 +70,7 @@ func TestLogLevelIsInheritedAndCanBeChangedForAllAtOnce(t *testing.T) {
 	defer s.Stop(context.Background())
 	level := &slog.LevelVar{}
 	level.Set(slog.LevelDebug)
-	_, second := family(t, s, []actor.SpawnOption{actor.LogLevel(level)})
+	_, second := family(t, s, []actor.SpawnConfig{{LogLevel: level}})
 	enabled := func() (list []slog.Level) {
 		insideOf(t, s, second, func(p *actor.Process) {
 			for _, l := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelError} {
@@ -99,7 +99,7 @@ func TestSpecWithOptionsIsAnotherSpec(t *testing.T) {
 	s := actor.NewSystem(actor.Config{})
 	defer s.Stop(context.Background())
 	plain := heirs.Spec(struct{}{})
-	if _, err := plain.With(actor.Named("a")).With(actor.Inherit(size{}, 1)).Start(s); err != nil {
+	if _, err := plain.With(actor.SpawnConfig{Name: "a"}).With(actor.SpawnConfig{Inherit: map[any]any{size{}: 1}}).Start(s); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := plain.Start(s); err != nil {

@@ -1,15 +1,59 @@
 package actor
 
 import (
+	"cmp"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
 )
 
-// SpawnOption is an option of Spawn.
-type SpawnOption func(*spawning)
+// SpawnConfig holds the settings of a process that is started. Where there are several, as with [Spec.With], what a later one sets counts;
+// what they let it inherit adds up.
+type SpawnConfig struct {
+	// Name registers the process under a name on its node before Init runs. ErrNameTaken where another has it.
+	Name string
+	// Node starts the process on another node of the cluster, which must permit it; see AllowRemoteSpawn. Default: this one.
+	Node string
+	// Linked links the process with the one that starts it, before Init runs. A system cannot be linked with.
+	Linked bool
+	// Supervised starts a process for one that supervises it: linked with it before Init runs, a link that the process cannot
+	// remove; and System.Stop leaves it to the supervisor to end it, as long as that runs. A process on another node could unlink
+	// itself, so it is monitored too. A system cannot supervise.
+	Supervised bool
+	// Mailbox bounds how many messages wait. Default: 1 Mi.
+	Mailbox int
+	// Overflow decides what happens to one too many. Default: Reject.
+	Overflow Overflow
+	// InitTimeout bounds how long Init may take: then the process is killed and Spawn fails with ErrInitTimeout. By default, Init runs
+	// on the goroutine of Spawn and has as long as it needs.
+	InitTimeout time.Duration
+	// LogLevel is the level from which on Process.Log logs in the process and in all that it starts on this node, whatever the
+	// level of the system's logger is. With a *slog.LevelVar it can be changed for all of them at any time. Default: that of the process
+	// which starts it.
+	LogLevel slog.Leveler
+	// Inherit gives the process values which it and all that it starts on this node find by Value, and those that they start.
+	// The keys are compared like those of a context: types of the package's own.
+	Inherit map[any]any
+}
 
-// spawning holds the options of Spawn.
+// take adds the settings to those before them.
+func (o *spawning) take(c *SpawnConfig) {
+	o.name, o.node, o.initTimeout = cmp.Or(c.Name, o.name), cmp.Or(c.Node, o.node), cmp.Or(c.InitTimeout, o.initTimeout)
+	o.linked = o.linked || c.Linked || c.Supervised
+	o.monitored, o.supervised = o.monitored || c.Supervised, o.supervised || c.Supervised
+	if c.Mailbox != 0 || c.Overflow != Reject {
+		o.bound, o.rule = cmp.Or(c.Mailbox, o.bound), c.Overflow
+	}
+	if c.LogLevel != nil {
+		o.settings = &settings{level: c.LogLevel, rest: o.settings}
+	}
+	for key, value := range c.Inherit {
+		o.settings = &settings{key: key, value: value, rest: o.settings}
+	}
+}
+
+// spawning holds what a process is started with.
 type spawning struct {
 	name        string
 	node        string
@@ -25,35 +69,17 @@ type spawning struct {
 	ready       func(PID)  // called after Init, before others can learn of the process; may be nil
 }
 
-// Named registers the process under a name on its node before Init runs. ErrNameTaken where another has it.
-func Named(name string) SpawnOption { return func(o *spawning) { o.name = name } }
-
-// Linked links the process with the one that starts it, before Init runs. A system cannot be linked with.
-func Linked() SpawnOption { return func(o *spawning) { o.linked = true } }
-
-// Mailbox bounds how many messages wait, and sets what happens to one too many. Default: 1 Mi messages and Reject.
-func Mailbox(messages int, rule Overflow) SpawnOption {
-	return func(o *spawning) { o.bound, o.rule = messages, rule }
-}
-
-// InitTimeout bounds how long Init may take: then the process is killed and Spawn fails with ErrInitTimeout. By default, Init runs
-// on the goroutine of Spawn and has as long as it needs.
-func InitTimeout(d time.Duration) SpawnOption { return func(o *spawning) { o.initTimeout = d } }
-
-// OnNode starts the process on another node of the cluster, which must permit it; see AllowRemoteSpawn.
-func OnNode(node string) SpawnOption { return func(o *spawning) { o.node = node } }
-
 // Spawn starts a process, passes args to its Init, and returns when Init has: with a reference to the process, or with the
 // error of Init.
-func Spawn[S, A any](from Sender, b *Behavior[S, A], args A, options ...SpawnOption) (Ref[S], error) {
-	pid, err := startProcess(from, b, args, options)
+func Spawn[S, A any](from Sender, b *Behavior[S, A], args A, config ...SpawnConfig) (Ref[S], error) {
+	pid, err := startProcess(from, b, args, config)
 	return Ref[S]{pid}, err
 }
 
-func startProcess[S, A any](from Sender, b *Behavior[S, A], args A, options []SpawnOption) (PID, error) {
+func startProcess[S, A any](from Sender, b *Behavior[S, A], args A, config []SpawnConfig) (PID, error) {
 	s, o := from.in(), spawning{bound: defaultMailbox}
-	for _, option := range options {
-		option(&o)
+	for i := range config {
+		o.take(&config[i])
 	}
 	if o.node != "" && o.node != s.home.Value().node {
 		return spawnRemote(s, from.process(), b, args, o)
@@ -71,21 +97,21 @@ func startProcess[S, A any](from Sender, b *Behavior[S, A], args A, options []Sp
 // Spec describes a process that can be started, and started again. Supervisors and pools take Specs.
 type Spec struct {
 	behavior string
-	start    func(from Sender, options []SpawnOption) (PID, error)
+	start    func(from Sender, config []SpawnConfig) (PID, error)
 }
 
 // Spec is the behaviour with what it is started with, to be started by another process.
-func (b *Behavior[S, A]) Spec(args A, options ...SpawnOption) Spec {
-	return Spec{b.d.name, func(from Sender, more []SpawnOption) (PID, error) {
-		return startProcess(from, b, args, append(slices.Clip(options), more...))
+func (b *Behavior[S, A]) Spec(args A, config ...SpawnConfig) Spec {
+	return Spec{b.d.name, func(from Sender, more []SpawnConfig) (PID, error) {
+		return startProcess(from, b, args, append(slices.Clip(config), more...))
 	}}
 }
 
 // Behavior is the name of what is started.
 func (s Spec) Behavior() string { return s.behavior }
 
-// Start is Spawn of the process, with more options.
-func (s Spec) Start(from Sender, options ...SpawnOption) (PID, error) { return s.start(from, options) }
+// Start is Spawn of the process, with more settings.
+func (s Spec) Start(from Sender, config ...SpawnConfig) (PID, error) { return s.start(from, config) }
 
 // processPool holds Process values for callbacks that no worker runs: Init.
 var processPool = sync.Pool{New: func() any { return new(Process) }}
@@ -263,17 +289,10 @@ func (p *Process) initInGoroutine(by *Process, d *definition, initialize func(en
 	return problem(ErrInitTimeout, s.home.Value().node, "%s has had %s", d.name, o.initTimeout)
 }
 
-// Supervised starts a process for one that supervises it: linked with it before Init runs, a link that the process cannot
-// remove; and System.Stop leaves it to the supervisor to end it, as long as that runs. A process on another node could unlink
-// itself, so it is monitored too. A system cannot supervise.
-func Supervised() SpawnOption {
-	return func(o *spawning) { o.linked, o.monitored, o.supervised = true, true, true }
-}
-
-// With returns the Spec of the same process with more options, which come after its own.
-func (s Spec) With(options ...SpawnOption) Spec {
-	return Spec{s.behavior, func(from Sender, more []SpawnOption) (PID, error) {
-		return s.start(from, append(slices.Clip(options), more...))
+// With returns the Spec of the same process with more settings, which come after its own.
+func (s Spec) With(config ...SpawnConfig) Spec {
+	return Spec{s.behavior, func(from Sender, more []SpawnConfig) (PID, error) {
+		return s.start(from, append(slices.Clip(config), more...))
 	}}
 }
 

@@ -86,7 +86,7 @@ func TestAProcessWhoseInitFailsWasNeverThere(t *testing.T) {
 						ref, err := Spawn(p, puppets, hooks{
 							init:      func(p *Process) error { failed = p.PID(); return c.init(p) },
 							terminate: func(*Process, error) { t.Error("Terminate was called") },
-						}, Named("child"), Linked(), InitTimeout(timeout))
+						}, SpawnConfig{Name: "child", Linked: true, InitTimeout: timeout})
 						wantError(t, err, c.want)
 						if !ref.PID().Zero() {
 							t.Errorf("Spawn returned %s", ref.PID())
@@ -121,7 +121,7 @@ func TestInitThatTakesTooLongEndsTheProcess(t *testing.T) {
 				<-p.Context().Done()
 				time.Sleep(time.Hour)
 				return nil
-			}}, InitTimeout(time.Second), Linked())
+			}}, SpawnConfig{InitTimeout: time.Second, Linked: true})
 			wantError(t, err, ErrInitTimeout)
 			if waited := time.Since(started); waited != time.Second {
 				t.Errorf("it waited for %s", waited)
@@ -137,7 +137,7 @@ func TestInitThatTakesTooLongEndsTheProcess(t *testing.T) {
 
 func TestInitInTimeIsAsWithoutTheTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		pid := spawn(t, s, hooks{init: func(*Process) error { time.Sleep(time.Second); return nil }}, InitTimeout(time.Minute))
+		pid := spawn(t, s, hooks{init: func(*Process) error { time.Sleep(time.Second); return nil }}, SpawnConfig{InitTimeout: time.Minute})
 		time.Sleep(time.Hour)
 		in(t, s, pid, func(*Process) {})
 	})
@@ -145,9 +145,9 @@ func TestInitInTimeIsAsWithoutTheTimeout(t *testing.T) {
 
 func TestANameThatIsTakenIsNotGivenAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		first := spawn(t, s, hooks{}, Named("db"))
+		first := spawn(t, s, hooks{}, SpawnConfig{Name: "db"})
 		ran := false
-		_, err := Spawn(s, puppets, hooks{init: func(*Process) error { ran = true; return nil }}, Named("db"))
+		_, err := Spawn(s, puppets, hooks{init: func(*Process) error { ran = true; return nil }}, SpawnConfig{Name: "db"})
 		wantError(t, err, ErrNameTaken)
 		if pid, _ := s.Whereis("db"); pid != first || ran || s.Count() != 1 {
 			t.Errorf("db is %s, not %s; Init ran: %v; %d live", pid, first, ran, s.Count())
@@ -224,7 +224,7 @@ func TestTheChildKnowsItsParent(t *testing.T) {
 
 func TestASpecStartsAsOftenAsWanted(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
-		spec := counterB.Spec(5, Mailbox(3, Reject))
+		spec := counterB.Spec(5, SpawnConfig{Mailbox: 3})
 		if spec.Behavior() != "counter" {
 			t.Errorf("it is of %q", spec.Behavior())
 		}
@@ -240,10 +240,10 @@ func TestASpecStartsAsOftenAsWanted(t *testing.T) {
 				t.Errorf("the options were not used: %+v", info)
 			}
 		}
-		if _, err := spec.Start(s, Named("n")); err != nil {
+		if _, err := spec.Start(s, SpawnConfig{Name: "n"}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := spec.Start(s, Named("n"))
+		_, err := spec.Start(s, SpawnConfig{Name: "n"})
 		wantError(t, err, ErrNameTaken)
 	})
 }

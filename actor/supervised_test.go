@@ -14,7 +14,7 @@ type guardian struct{ seen chan any }
 func (g *guardian) init(p *actor.Process, seen chan any) error {
 	p.TrapParent()
 	g.seen = seen
-	_, err := actor.Spawn(p, heirs, struct{}{}, actor.Supervised(), actor.Named("ward"))
+	_, err := actor.Spawn(p, heirs, struct{}{}, actor.SpawnConfig{Supervised: true, Name: "ward"})
 	return err
 }
 
@@ -105,7 +105,7 @@ func TestSupervisedProcessThatDoesNotStartIsNoNewsForItsGuardian(t *testing.T) {
 		t.Fatal(err)
 	}
 	insideOf(t, s, pid.PID(), func(p *actor.Process) {
-		if _, err := actor.Spawn(p, heirs, struct{}{}, actor.Supervised(), actor.Named("ward")); !errors.Is(err, actor.ErrNameTaken) {
+		if _, err := actor.Spawn(p, heirs, struct{}{}, actor.SpawnConfig{Supervised: true, Name: "ward"}); !errors.Is(err, actor.ErrNameTaken) {
 			t.Error(err)
 		}
 		if links := p.Links(); len(links) != 1 {

@@ -10,7 +10,7 @@ import (
 func TestSendAfterSendsWhenTheTimeIsOver(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got notes
-		pid := spawn(t, s, hooks{any: got.note}, Named("it"))
+		pid := spawn(t, s, hooks{any: got.note}, SpawnConfig{Name: "it"})
 		SendAfter(s, pid, 2*time.Second, "second")
 		SendAfter(s, Name{Name: "it"}, time.Second, "first")
 		in(t, s, pid, func(p *Process) { SendAfter(p, p.PID(), 3*time.Second, "third") })

@@ -102,7 +102,7 @@ func Example_send() {
 	defer system.Stop(ctx)
 
 	// doc: messages
-	ref, err := actor.Spawn(system, counter, 0, actor.Named("visits"), actor.Mailbox(10_000, actor.DropOldest))
+	ref, err := actor.Spawn(system, counter, 0, actor.SpawnConfig{Name: "visits", Mailbox: 10_000, Overflow: actor.DropOldest})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -235,8 +235,8 @@ func TestWatchersGetTheEnd(t *testing.T) {
 func shop() actor.Spec {
 	return supervise.Spec(
 		supervise.Config{Name: "shop", Strategy: supervise.RestForOne, Intensity: 5, Period: 10 * time.Second},
-		supervise.Child{ID: "stock", Start: counter.Spec(100, actor.Named("stock"))},
-		supervise.Child{ID: "desk", Start: desks.Spec(struct{}{}, actor.Named("desk")), Shutdown: 2 * time.Second},
+		supervise.Child{ID: "stock", Start: counter.Spec(100, actor.SpawnConfig{Name: "stock"})},
+		supervise.Child{ID: "desk", Start: desks.Spec(struct{}{}, actor.SpawnConfig{Name: "desk"}), Shutdown: 2 * time.Second},
 		supervise.Child{ID: "clocks", Start: supervise.Dynamic(clocks, supervise.Config{Name: "clocks"}, supervise.Child{Restart: supervise.Transient})},
 	)
 }
@@ -272,7 +272,7 @@ func Example_application() {
 
 	// doc: applications
 	err := app.Run(ctx, system, app.Config{Apps: []app.App{
-		{Name: "store", Root: counter.Spec(0, actor.Named("store"))},
+		{Name: "store", Root: counter.Spec(0, actor.SpawnConfig{Name: "store"})},
 		{Name: "shop", Needs: []string{"store"}, Mode: app.Permanent, Root: shop(), Env: map[string]any{"currency": "EUR"}},
 	}})
 	// end
@@ -322,7 +322,7 @@ func Example_groupsAndEvents() {
 	ctx := context.Background()
 	system := actor.NewSystem(quiet)
 	defer system.Stop(ctx)
-	market, err := actor.Spawn(system, markets, struct{}{}, actor.Named("market"))
+	market, err := actor.Spawn(system, markets, struct{}{}, actor.SpawnConfig{Name: "market"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -376,7 +376,7 @@ func TestProcessesOfTwoNodes(t *testing.T) {
 	waitFor(t, near, "office-1")
 
 	// doc: other-nodes-2
-	ref, err := actor.Spawn(near, counter, 40, actor.OnNode("office-1"), actor.Named("visits"))
+	ref, err := actor.Spawn(near, counter, 40, actor.SpawnConfig{Node: "office-1", Name: "visits"})
 	// end
 	if err != nil {
 		log.Fatal(err)
@@ -430,7 +430,7 @@ func TestOneNameOnTwoNodesIsTwoProcesses(t *testing.T) {
 	}
 	waitFor(t, systems[0], "twin-2")
 	for i, s := range systems {
-		if _, err := actor.Spawn(s, counter, i+1, actor.Named("visits")); err != nil {
+		if _, err := actor.Spawn(s, counter, i+1, actor.SpawnConfig{Name: "visits"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -439,7 +439,7 @@ func TestOneNameOnTwoNodesIsTwoProcesses(t *testing.T) {
 			t.Errorf("%s: %d, %v", name, got, err)
 		}
 	}
-	if _, err := actor.Spawn(systems[0], counter, 3, actor.Named("visits")); !errors.Is(err, actor.ErrNameTaken) {
+	if _, err := actor.Spawn(systems[0], counter, 3, actor.SpawnConfig{Name: "visits"}); !errors.Is(err, actor.ErrNameTaken) {
 		t.Errorf("twice on one node: %v", err)
 	}
 }
@@ -476,7 +476,7 @@ func TestAProcessCallsAServiceAndAServiceAProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop(node)
-	if _, err := actor.Spawn(system, guides, struct{}{}, actor.Named("guide")); err != nil {
+	if _, err := actor.Spawn(system, guides, struct{}{}, actor.SpawnConfig{Name: "guide"}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := sabir.Call[string](ctx, node, "greeter.greet", 7); err != nil || got != "Hello, Ada" {

@@ -47,7 +47,6 @@ var optionTypes = []struct{ where, pattern string }{
 	{"call", `\bCallOption\b`},
 	{"`sabir.Join`", `^cluster\.Option$|^Option$|\bcluster\.Option\b`},
 	{"`sabir.HTTP`", `\bHTTPOption\b`},
-	{"spawn of a process", `\bSpawnOption\b`},
 }
 
 func parsePackage(t *testing.T, folder string) (*doc.Package, *token.FileSet) {

@@ -37,7 +37,7 @@ An error that is nil confirms this and no more:
 | ` + "`SendGroup`" + ` | each node with members was sent the message; members with a full mailbox lose it |
 | ` + "`Ask`, `Call`" + ` | the handler has answered, and nothing was lost |
 | ` + "`Publish`" + ` of a topic | the topic has the value and hands it out; subscribers with a full mailbox lose it |
-| ` + "`Spawn`" + `, also ` + "`OnNode`" + ` | Init has returned nil; a link or monitor that was asked for stands |
+| ` + "`Spawn`" + `, also on another node | Init has returned nil; a link or monitor that was asked for stands |
 | ` + "`Link`" + ` | the process is there, and the link stands; of one on another node: the link stands on this side, and an Exit tells if there is no such process |
 | ` + "`Monitor`" + ` | it has no error: a Down tells all |
 | ` + "`Subscribe`, `SubscribeMonitored`" + ` | the subscription stands; of a topic on another node: it was asked for, and an Exit or TopicDown tells if there is no such topic |

@@ -106,9 +106,9 @@ func (k *Kit) Advance(d time.Duration) {
 func (k *Kit) Timers() int { return len(k.clock.timers) }
 
 // Spawn starts a process, runs its Init and what that makes ready. The test ends where Init fails: see [TrySpawn].
-func Spawn[S, A any](k *Kit, b *actor.Behavior[S, A], args A, options ...actor.SpawnOption) actor.PID {
+func Spawn[S, A any](k *Kit, b *actor.Behavior[S, A], args A, config ...actor.SpawnConfig) actor.PID {
 	k.t.Helper()
-	pid, err := TrySpawn(k, b, args, options...)
+	pid, err := TrySpawn(k, b, args, config...)
 	if err != nil {
 		k.t.Fatalf("actortest: %s did not start: %v", b.Name(), err)
 	}
@@ -116,9 +116,9 @@ func Spawn[S, A any](k *Kit, b *actor.Behavior[S, A], args A, options ...actor.S
 }
 
 // TrySpawn is [Spawn] of a process that may fail to start.
-func TrySpawn[S, A any](k *Kit, b *actor.Behavior[S, A], args A, options ...actor.SpawnOption) (actor.PID, error) {
+func TrySpawn[S, A any](k *Kit, b *actor.Behavior[S, A], args A, config ...actor.SpawnConfig) (actor.PID, error) {
 	k.t.Helper()
-	pid, err := actor.Spawn(k.system, b, args, options...)
+	pid, err := actor.Spawn(k.system, b, args, config...)
 	k.Run()
 	return pid.PID(), err
 }

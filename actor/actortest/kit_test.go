@@ -374,7 +374,7 @@ func TestTheProcessesThatAreStartedCanBeSeen(t *testing.T) {
 	pid := start(k)
 	actortest.Send(k, pid, do{func(p *actor.Process) error {
 		for range 2 {
-			if _, err := actor.Spawn(p, jobs, struct{}{}, actor.Linked()); err != nil {
+			if _, err := actor.Spawn(p, jobs, struct{}{}, actor.SpawnConfig{Linked: true}); err != nil {
 				return err
 			}
 		}
@@ -401,7 +401,7 @@ func TestTheProcessesThatAreStartedCanBeSeen(t *testing.T) {
 func TestAnInitThatFailsIsSeen(t *testing.T) {
 	k := actortest.New(t)
 	b := actor.Define("broken", func(*job, *actor.Process, struct{}) error { return errOut })
-	if _, err := actortest.TrySpawn(k, b, struct{}{}, actor.InitTimeout(time.Second)); !errors.Is(err, errOut) {
+	if _, err := actortest.TrySpawn(k, b, struct{}{}, actor.SpawnConfig{InitTimeout: time.Second}); !errors.Is(err, errOut) {
 		t.Error(err)
 	}
 	wantText(t, failing(t, func(tb testing.TB) {
@@ -442,7 +442,7 @@ func TestASendThatCannotBeDeliveredFailsTheTest(t *testing.T) {
 
 func TestAMailboxThatIsFullIsDrainedForASenderThatWaits(t *testing.T) {
 	k := actortest.New(t)
-	slow := actortest.Spawn(k, jobs, struct{}{}, actor.Mailbox(2, actor.Wait))
+	slow := actortest.Spawn(k, jobs, struct{}{}, actor.SpawnConfig{Mailbox: 2, Overflow: actor.Wait})
 	actortest.Send(k, start(k), do{func(p *actor.Process) error {
 		for i := range 10 {
 			if err := actor.Send(p, slow, note{fmt.Sprint(i)}); err != nil {

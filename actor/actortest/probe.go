@@ -64,9 +64,9 @@ var probes = actor.Define("actortest.probe", (*double).Init,
 func (k *Kit) Probe(name string) *Probe {
 	k.t.Helper()
 	p := &Probe{k: k, name: name, stubs: map[reflect.Type]func(any) (any, error){}}
-	var options []actor.SpawnOption
+	var options []actor.SpawnConfig
 	if name != "" {
-		options = append(options, actor.Named(name))
+		options = append(options, actor.SpawnConfig{Name: name})
 	}
 	pid, err := actor.Spawn(k.system, probes, p, options...)
 	if err != nil {

@@ -239,7 +239,7 @@ func TestEnvironmentIsSeenByAllProcessesOfItsApplicationOnly(t *testing.T) {
 	}
 	w.inside(inA, look)
 	w.inside(inA, func(p *actor.Process) { // what it starts belongs to the application too
-		pid, err := actor.Spawn(p, working, job{name: "below", journal: w.journal}, actor.Linked())
+		pid, err := actor.Spawn(p, working, job{name: "below", journal: w.journal}, actor.SpawnConfig{Linked: true})
 		if err != nil {
 			t.Error(err)
 		}

@@ -101,7 +101,7 @@ func call[Out, In any](ctx context.Context, from actor.Sender, in In, c calling)
 	if c.node == "" {
 		return actor.Call[Out](ctx, from, actor.Name{Name: controllerName}, in)
 	}
-	pid, err := actor.Spawn(from, reaching, struct{}{}, actor.OnNode(c.node))
+	pid, err := actor.Spawn(from, reaching, struct{}{}, actor.SpawnConfig{Node: c.node})
 	if err != nil {
 		var none Out
 		return none, err

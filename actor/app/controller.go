@@ -35,7 +35,7 @@ const (
 func Controller(c Config) actor.Spec {
 	b := &book{config: c}
 	return supervise.Spec(supervise.Config{Name: supervisorName, Intensity: 3, Ended: notify},
-		supervise.Child{ID: controllerID, Start: controlling.Spec(b, actor.Named(controllerName))})
+		supervise.Child{ID: controllerID, Start: controlling.Spec(b, actor.SpawnConfig{Name: controllerName})})
 }
 
 // notify notifies the controller that an application has ended. The supervisor does it, since a monitor that is made after
@@ -154,7 +154,7 @@ func (c *controller) startOne(p *actor.Process, a *application) error {
 	defer cancel()
 	pid, err := supervise.StartChild(ctx, p, p.Parent(), supervise.Child{
 		ID:       a.Name,
-		Start:    a.Root.With(actor.Inherit(scopeKey{}, a.scope), actor.LogLevel(a.scope.level)),
+		Start:    a.Root.With(actor.SpawnConfig{Inherit: map[any]any{scopeKey{}: a.scope}, LogLevel: a.scope.level}),
 		Restart:  supervise.Temporary,
 		Shutdown: a.Shutdown,
 	})

@@ -37,7 +37,7 @@ func Example() {
 		{
 			Name:  "shop",
 			Needs: []string{"bank"},
-			Root:  supervise.Spec(supervise.Config{}, supervise.Child{ID: "till", Start: tills.Spec(struct{}{}, actor.Named("till"))}),
+			Root:  supervise.Spec(supervise.Config{}, supervise.Child{ID: "till", Start: tills.Spec(struct{}{}, actor.SpawnConfig{Name: "till"})}),
 			Env:   map[string]any{"currency": "EUR"},
 		},
 		{Name: "bank", Root: tills.Spec(struct{}{})},

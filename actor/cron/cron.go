@@ -121,13 +121,13 @@ type Status struct {
 }
 
 // Start starts a scheduler without jobs.
-func Start(from actor.Sender, options ...actor.SpawnOption) (actor.PID, error) {
-	return Spec(nil, options...).Start(from)
+func Start(from actor.Sender, spawn ...actor.SpawnConfig) (actor.PID, error) {
+	return Spec(nil, spawn...).Start(from)
 }
 
 // Spec is a scheduler that begins with jobs, to be started by another process, such as a supervisor, which so gives it its jobs again.
-func Spec(jobs []Job, options ...actor.SpawnOption) actor.Spec {
-	return behavior.Spec(jobs, options...)
+func Spec(jobs []Job, spawn ...actor.SpawnConfig) actor.Spec {
+	return behavior.Spec(jobs, spawn...)
 }
 
 // The calls of a scheduler. They stay on this node, since jobs hold functions.

@@ -65,7 +65,7 @@ func (g *Grains) startProcesses() error {
 	g.janitor, g.self = janitor.PID(), janitor.PID().Node()
 	g.publish(map[string][]string{g.self: g.served()})
 	bySystem.Store(g.system, g)
-	pid, err := actor.Spawn(g.system, actor.Define("grains", (*host).Init, handlers...), g, actor.Named(hostName), actor.Mailbox(coreMailbox, actor.Reject))
+	pid, err := actor.Spawn(g.system, actor.Define("grains", (*host).Init, handlers...), g, actor.SpawnConfig{Name: hostName, Mailbox: coreMailbox})
 	if err != nil {
 		bySystem.CompareAndDelete(g.system, g)
 		_ = actor.Kill(g.system, janitor)

@@ -85,7 +85,7 @@ func Define[S any](name string, handlers ...Handler[S]) *Kind[S] {
 	}, own...)
 	k.k.zero = func(s stateful) { *any(s).(*S) = *new(S) }
 	k.k.spawn = func(a *activation) (actor.PID, error) {
-		return behavior.Spec(a, actor.Mailbox(coreMailbox, actor.Reject)).Start(a.grains.system)
+		return behavior.Spec(a, actor.SpawnConfig{Mailbox: coreMailbox}).Start(a.grains.system)
 	}
 	return k
 }

@@ -64,7 +64,7 @@ const defaultMaxLine = 64 << 10
 // command ends, so does the process. An Input waits while the command does not read, and those after it with it; 1024 may.
 //
 // The command is not killed when this program is; it then finds its stdin closed.
-func (c Command) Start(from actor.Sender, options ...actor.SpawnOption) (actor.PID, error) {
+func (c Command) Start(from actor.Sender, spawn ...actor.SpawnConfig) (actor.PID, error) {
 	if c.To.Zero() {
 		if c.To = owner(from); c.To.Zero() {
 			return actor.PID{}, errors.New("meta: a command that a system starts needs To, who gets its messages")
@@ -84,8 +84,8 @@ func (c Command) Start(from actor.Sender, options ...actor.SpawnOption) (actor.P
 		return actor.PID{}, fmt.Errorf("meta: the command %q could not be started: %w", c.Path, err)
 	}
 	r.by = owner(from)
-	options = append([]actor.SpawnOption{actor.Mailbox(1024, actor.Reject)}, options...)
-	pid, err := Start(from, "command", Device[Input]{Run: r.wait, Handle: r.input}, options...)
+	spawn = append([]actor.SpawnConfig{{Mailbox: 1024}}, spawn...)
+	pid, err := Start(from, "command", Device[Input]{Run: r.wait, Handle: r.input}, spawn...)
 	if err != nil {
 		r.abandon()
 	}

@@ -46,12 +46,12 @@ type Device[In any] struct {
 }
 
 // Start starts a meta process. name is that of its behaviour, for logs and lists.
-func Start[In any](from actor.Sender, name string, d Device[In], options ...actor.SpawnOption) (actor.PID, error) {
+func Start[In any](from actor.Sender, name string, d Device[In], spawn ...actor.SpawnConfig) (actor.PID, error) {
 	if d.Run == nil {
 		return actor.PID{}, errors.New("meta: a device without Run has nothing to do")
 	}
 	b := actor.Define(name, (*device[In]).Init, actor.OnMessage((*device[In]).In), actor.OnMessage((*device[In]).Down), actor.OnMessage((*device[In]).Over))
-	return b.Spec(beginning[In]{d, owner(from)}, options...).Start(from)
+	return b.Spec(beginning[In]{d, owner(from)}, spawn...).Start(from)
 }
 
 // beginning is the argument of a device's process.

@@ -18,7 +18,7 @@ func TestTheProcessOfADeviceThatHasEndedEndsThoughItsMailboxWasFull(t *testing.T
 		pid, err := meta.Start(s, "press", meta.Device[int]{
 			Run:    func(context.Context, meta.Meta) error { <-finish; return nil },
 			Handle: func(*actor.Process, int) error { <-release; return nil },
-		}, actor.Mailbox(1, actor.Reject))
+		}, actor.SpawnConfig{Mailbox: 1})
 		for err == nil {
 			err = actor.Send(s, pid, 1)
 		}

@@ -68,16 +68,16 @@ func (p Picking) String() string {
 	return [...]string{"round robin", "random", "least waiting"}[p]
 }
 
-// Start starts a pool and its workers, and returns the pool's address. The options are those of the pool's own process, such as
-// actor.Named.
-func Start(from actor.Sender, worker actor.Spec, config Config, options ...actor.SpawnOption) (actor.PID, error) {
-	return Spec(worker, config, options...).Start(from)
+// Start starts a pool and its workers, and returns the pool's address. The actor.SpawnConfig is for the pool's own process, such
+// as its name.
+func Start(from actor.Sender, worker actor.Spec, config Config, spawn ...actor.SpawnConfig) (actor.PID, error) {
+	return Spec(worker, config, spawn...).Start(from)
 }
 
 // Spec is a pool to be started by another process, such as a supervisor.
-func Spec(worker actor.Spec, config Config, options ...actor.SpawnOption) actor.Spec {
+func Spec(worker actor.Spec, config Config, spawn ...actor.SpawnConfig) actor.Spec {
 	config.Size, config.Within = cmp.Or(config.Size, defaultSize()), cmp.Or(config.Within, defaultWithin)
-	return behavior.Spec(work{worker, config}, options...)
+	return behavior.Spec(work{worker, config}, spawn...)
 }
 
 func (c *Config) check() error {

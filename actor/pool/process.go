@@ -42,7 +42,7 @@ func (l *pool) Init(p *actor.Process, w work) error {
 // grow starts workers until there are size.
 func (l *pool) grow(p *actor.Process, size int) error {
 	for len(l.workers) < size {
-		pid, err := l.worker.Start(p, actor.Linked())
+		pid, err := l.worker.Start(p, actor.SpawnConfig{Linked: true})
 		if err != nil {
 			return fmt.Errorf("pool: a worker, %s, could not be started: %w", l.worker.Behavior(), err)
 		}
@@ -121,7 +121,7 @@ func (l *pool) Exit(p *actor.Process, e actor.Exit) error {
 			p.Log().Error("the pool ends: its workers end too often", "restarts", len(l.ended)-1, "within", l.Within, "reason", reason)
 			return reason
 		}
-		pid, err := l.worker.Start(p, actor.Linked())
+		pid, err := l.worker.Start(p, actor.SpawnConfig{Linked: true})
 		if err == nil {
 			l.workers[at] = pid
 			return nil

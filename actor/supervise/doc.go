@@ -13,7 +13,7 @@
 // The children are linked with their supervisor. When a supervisor is killed, its children end with it.
 //
 // A supervisor starts its children in its own callbacks: as long as the Init of one takes, it does nothing else (see
-// [actor.InitTimeout]). But it never waits in a callback for one to end, so it answers, restarts others, and obeys Kill
+// InitTimeout of [actor.SpawnConfig]). But it never waits in a callback for one to end, so it answers, restarts others, and obeys Kill
 // while a child takes its time to shut down. Only a supervisor whose own start fails waits, for the end of those that it
 // had started.
 //

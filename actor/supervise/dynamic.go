@@ -10,13 +10,13 @@ import (
 
 // Dynamic is a supervisor of any number of children of one behaviour, each started by StartOne with args of its own: "simple
 // one for one" in OTP. It starts with none. Of the Child, ID, Start and Significant stay empty; of the Config, Strategy and
-// AutoShutdown. The options are for each child.
+// AutoShutdown. The actor.SpawnConfig is for each child.
 //
 // What it does for one child does not depend on how many there are; a million are fine. When it ends, it sends all children an
 // exit and then waits for them together: the Shutdown is for all.
-func Dynamic[S, A any](b *actor.Behavior[S, A], c Config, each Child, options ...actor.SpawnOption) actor.Spec {
+func Dynamic[S, A any](b *actor.Behavior[S, A], c Config, each Child, spawn ...actor.SpawnConfig) actor.Spec {
 	return dynamicOf[A]().Spec(dynamicPlan[A]{c, each, b.Name(), func(p *actor.Process, args A) (actor.PID, error) {
-		return b.Spec(args, append(slices.Clip(options), actor.Supervised())...).Start(p)
+		return b.Spec(args, append(slices.Clip(spawn), actor.SpawnConfig{Supervised: true})...).Start(p)
 	}})
 }
 

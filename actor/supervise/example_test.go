@@ -40,8 +40,8 @@ func Example() {
 	defer system.Stop(ctx)
 
 	bank, err := supervise.Spec(supervise.Config{Name: "bank", Intensity: 3, Period: 5 * time.Second},
-		supervise.Child{ID: "savings", Start: accounts.Spec(100, actor.Named("savings"))},
-		supervise.Child{ID: "cash", Start: accounts.Spec(10, actor.Named("cash")), Restart: supervise.Transient},
+		supervise.Child{ID: "savings", Start: accounts.Spec(100, actor.SpawnConfig{Name: "savings"})},
+		supervise.Child{ID: "cash", Start: accounts.Spec(10, actor.SpawnConfig{Name: "cash"}), Restart: supervise.Transient},
 	).Start(system)
 	if err != nil {
 		fmt.Println(err)

@@ -167,7 +167,7 @@ func TestSupervisorEndsWithItsParentAlsoWhenThatEndsNormally(t *testing.T) {
 	j := w.job("parent")
 	var pid actor.PID
 	j.init = func(p *actor.Process) (err error) {
-		pid, err = supervise.Spec(supervise.Config{}, w.workers("a", "b")...).Start(p, actor.Linked())
+		pid, err = supervise.Spec(supervise.Config{}, w.workers("a", "b")...).Start(p, actor.SpawnConfig{Linked: true})
 		return err
 	}
 	parent := w.start(working.Spec(j))
@@ -252,7 +252,7 @@ func TestChildWhoseInitTakesTooLongIsAFailedStart(t *testing.T) {
 	j.init = func(*actor.Process) error { <-hold; return nil }
 	failed := make(chan error)
 	go func() {
-		_, err := supervise.Spec(supervise.Config{}, w.worker("a"), supervise.Child{ID: "b", Start: working.Spec(j, actor.InitTimeout(time.Second))}).Start(w.system)
+		_, err := supervise.Spec(supervise.Config{}, w.worker("a"), supervise.Child{ID: "b", Start: working.Spec(j, actor.SpawnConfig{InitTimeout: time.Second})}).Start(w.system)
 		failed <- err
 	}()
 	w.expect("start a")

@@ -118,7 +118,7 @@ func (s *supervisor) remove(c *child) {
 
 // start starts a child that has no process.
 func (s *supervisor) start(p *actor.Process, c *child) error {
-	pid, err := c.Start.Start(p, actor.Supervised())
+	pid, err := c.Start.Start(p, actor.SpawnConfig{Supervised: true})
 	switch {
 	case err == nil:
 		c.pid, c.state = pid, running

@@ -31,15 +31,15 @@ func startOffice(t *testing.T, address string) *actor.System {
 	system := actor.NewSystem(actor.Config{})
 	startNode(t, sabir.NewNode(quiet(), sabir.NodeID("office-1"), system.Option(), sabir.HTTP(":0", web.Operators(web.ThisMachine)), sabir.Join(address)))
 	_, err := supervise.Spec(supervise.Config{Name: "office", Intensity: 3},
-		supervise.Child{ID: "front", Start: clerks.Spec(struct{}{}, actor.Named("front"))},
+		supervise.Child{ID: "front", Start: clerks.Spec(struct{}{}, actor.SpawnConfig{Name: "front"})},
 		supervise.Child{ID: "back", Start: supervise.Spec(supervise.Config{Name: "back"},
 			supervise.Child{ID: "desk", Start: clerks.Spec(struct{}{}), Restart: supervise.Transient},
-			supervise.Child{ID: "till", Start: clerks.Spec(struct{}{}, actor.Named("the till"))})},
+			supervise.Child{ID: "till", Start: clerks.Spec(struct{}{}, actor.SpawnConfig{Name: "the till"})})},
 	).Start(system)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := actor.Spawn(system, clerks, struct{}{}, actor.Named("passer-by")); err != nil {
+	if _, err := actor.Spawn(system, clerks, struct{}{}, actor.SpawnConfig{Name: "passer-by"}); err != nil {
 		t.Fatal(err)
 	}
 	front, _ := system.Whereis("front")

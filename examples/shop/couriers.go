@@ -83,7 +83,7 @@ func (d *delivery) hire(context.Context) error {
 	parcels := new(atomic.Int64)
 	for i := range couriers {
 		name := nameOf(i)
-		all = append(all, supervise.Child{ID: name.Name, Start: courierBehavior.Spec(courierName{name.Name, parcels}, actor.Named(name.Name))})
+		all = append(all, supervise.Child{ID: name.Name, Start: courierBehavior.Spec(courierName{name.Name, parcels}, actor.SpawnConfig{Name: name.Name})})
 	}
 	_, err := supervise.Spec(supervise.Config{Name: "couriers", Intensity: 100}, all...).Start(d.system)
 	return err

@@ -161,9 +161,9 @@ var deskBehavior = actor.Define("desk", (*desk).Init, actor.OnCall((*desk).Accep
 // company starts everything. A child that ends is started again alone: the jobs wait for the pool, by its name.
 func company() actor.Spec {
 	return supervise.Spec(supervise.Config{Name: "company", Intensity: 5},
-		supervise.Child{ID: "workers", Start: pool.Spec(workerBehavior.Spec(struct{}{}), pool.Config{Size: 3, Restarts: 20, Within: time.Second}, actor.Named("workers"))},
+		supervise.Child{ID: "workers", Start: pool.Spec(workerBehavior.Spec(struct{}{}), pool.Config{Size: 3, Restarts: 20, Within: time.Second}, actor.SpawnConfig{Name: "workers"})},
 		supervise.Child{ID: "jobs", Start: supervise.Dynamic(taskBehavior, supervise.Config{Name: "jobs"}, supervise.Child{Restart: supervise.Transient})},
-		supervise.Child{ID: "desk", Start: deskBehavior.Spec(struct{}{}, actor.Named("desk"))},
+		supervise.Child{ID: "desk", Start: deskBehavior.Spec(struct{}{}, actor.SpawnConfig{Name: "desk"})},
 	)
 }
 

@@ -119,7 +119,7 @@ func processMonitor(t *testing.T, s *suite) {
 
 func processSpawn(t *testing.T, s *suite) {
 	ann, bob, cid := s.threeNodes.reachable(t)
-	if _, err := actor.Spawn(ann, testActors, start{}, actor.OnNode("cid")); !errors.Is(err, actor.ErrNotPermitted) {
+	if _, err := actor.Spawn(ann, testActors, start{}, actor.SpawnConfig{Node: "cid"}); !errors.Is(err, actor.ErrNotPermitted) {
 		t.Errorf("where nothing is permitted: %v", err)
 	}
 	for _, permitted := range []string{"nobody", cmp.Or(s.Proven, "ann")} {
@@ -127,17 +127,17 @@ func processSpawn(t *testing.T, s *suite) {
 		if permitted == s.Proven {
 			break // cid proves that name too
 		}
-		if _, err := actor.Spawn(cid, testActors, start{}, actor.OnNode("bob")); !errors.Is(err, actor.ErrNotPermitted) {
+		if _, err := actor.Spawn(cid, testActors, start{}, actor.SpawnConfig{Node: "bob"}); !errors.Is(err, actor.ErrNotPermitted) {
 			t.Errorf("from a node that is not permitted: %v", err)
 		}
 	}
-	if _, err := actor.Spawn(ann, testActors, start{Note: "refuse"}, actor.OnNode("bob")); !errors.Is(err, errNotToday) {
+	if _, err := actor.Spawn(ann, testActors, start{Note: "refuse"}, actor.SpawnConfig{Node: "bob"}); !errors.Is(err, errNotToday) {
 		t.Errorf("the error of Init: %v", err)
 	}
 	near, named := spawnTest(t, ann), name()
 	var far actor.PID
 	near.does(t, ann, func(p *actor.Process) (err error) {
-		far, err = testActors.Spec(start{Note: "from ann"}, actor.OnNode("bob"), actor.Named(named), actor.Linked()).Start(p)
+		far, err = testActors.Spec(start{Note: "from ann"}, actor.SpawnConfig{Node: "bob", Name: named, Linked: true}).Start(p)
 		return err
 	})
 	note, err := actor.Call[string](brief(t), cid, actor.Name{Name: named, Node: "bob"}, noted{})
@@ -153,7 +153,7 @@ func processSpawn(t *testing.T, s *suite) {
 func processNames(t *testing.T, s *suite) {
 	ann, bob, _ := s.threeNodes.reachable(t)
 	named := name()
-	far := spawnTest(t, bob, actor.Named(named))
+	far := spawnTest(t, bob, actor.SpawnConfig{Name: named})
 	var alias actor.Alias
 	far.does(t, bob, func(p *actor.Process) (err error) { alias, err = p.NewAlias(); return err })
 	must(t, actor.SendConfirmed(brief(t), ann, actor.Name{Name: named, Node: "bob"}, numbered{1}))
@@ -175,7 +175,7 @@ func processNames(t *testing.T, s *suite) {
 func processSameName(t *testing.T, s *suite) {
 	ann, bob, cid := s.threeNodes.reachable(t)
 	named := name()
-	all := map[string]testProcess{"bob": spawnTest(t, bob, actor.Named(named)), "cid": spawnTest(t, cid, actor.Named(named))}
+	all := map[string]testProcess{"bob": spawnTest(t, bob, actor.SpawnConfig{Name: named}), "cid": spawnTest(t, cid, actor.SpawnConfig{Name: named})}
 	for node, in := range all {
 		must(t, actor.Send(ann, actor.Name{Name: named, Node: node}, content{}))
 		must(t, actor.Send(ann, actor.Name{Name: named, Node: node}, numbered{len(node)}))
@@ -188,7 +188,7 @@ func processSameName(t *testing.T, s *suite) {
 
 func processImportant(t *testing.T, s *suite) {
 	ann, bob, _ := s.threeNodes.reachable(t)
-	far := spawnTest(t, bob, actor.Mailbox(1, actor.Reject))
+	far := spawnTest(t, bob, actor.SpawnConfig{Mailbox: 1})
 	busy, free := make(chan struct{}), make(chan struct{})
 	go func() {
 		_, _ = actor.Call[sabir.Empty](context.Background(), bob, far.pid, act{func(*actor.Process) error {
@@ -279,7 +279,7 @@ func processTrace(t *testing.T, s *suite) {
 	})
 	first, second := tr.option(t), tr.option(t)
 	tr.second = c.start("second", second, far.Option(), sabir.Serve(offered))
-	spawnTest(t, far, actor.Named("caller"))
+	spawnTest(t, far, actor.SpawnConfig{Name: "caller"})
 	tr.first = c.start("first", first, near.Option(), sabir.Serve(starter))
 	reach(t, near, "second")
 	_, err := sabir.Call[seen](brief(t), tr.first, "starter.it", 1)

@@ -124,14 +124,14 @@ func processRestart(t *testing.T, s *suite) {
 	c.start("near", near.Option())
 	first := c.start("far", before.Option())
 	reach(t, near, "far")
-	old := spawnTest(t, before, actor.Named("there"))
+	old := spawnTest(t, before, actor.SpawnConfig{Name: "there"})
 	must(t, actor.SendConfirmed(brief(t), near, old.pid, numbered{}))
 	stop(t, first)
 	eventually(t, "the node is gone", func() bool { return len(near.Nodes()) == 0 })
 	after := processes()
 	c.start("far", after.Option())
 	reach(t, near, "far")
-	now := spawnTest(t, after, actor.Named("there"))
+	now := spawnTest(t, after, actor.SpawnConfig{Name: "there"})
 	if err := actor.SendConfirmed(brief(t), near, old.pid, numbered{1}); !errors.Is(err, actor.ErrNoProcess) {
 		t.Errorf("to the old one: %v", err)
 	}

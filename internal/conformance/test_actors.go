@@ -168,10 +168,10 @@ type testProcess struct {
 }
 
 // spawnTest starts a process, for the length of the test.
-func spawnTest(t testing.TB, on *actor.System, options ...actor.SpawnOption) testProcess {
+func spawnTest(t testing.TB, on *actor.System, config ...actor.SpawnConfig) testProcess {
 	t.Helper()
 	in := testProcess{received: make(chan any, 20_000)}
-	pid, err := actor.Spawn(on, testActors, start{received: in.received}, options...)
+	pid, err := actor.Spawn(on, testActors, start{received: in.received}, config...)
 	must(t, err)
 	t.Cleanup(func() { _ = actor.Kill(on, pid) }) // it may have ended
 	in.pid = pid.PID()

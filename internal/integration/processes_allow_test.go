@@ -39,7 +39,7 @@ func awaitHolds(t *testing.T, what string, holds func() bool) {
 
 // spawnsAt starts a process on another node, once the two nodes know each other.
 func spawnsAt(system *actor.System, node string) error {
-	_, err := actor.Spawn(system, guardedBehavior, "", actor.OnNode(node))
+	_, err := actor.Spawn(system, guardedBehavior, "", actor.SpawnConfig{Node: node})
 	return err
 }
 

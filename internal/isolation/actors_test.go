@@ -43,7 +43,7 @@ var actorEntryPoints = []entryPoint{
 		return err
 	}), silent: map[fault]string{panicsWritten: dataLeftOut, exitsWritten: dataLeftOut, nestsTooDeep: dataLeftOut}, cannot: merge(unchecked, map[fault]string{panicsRead: untypedData, exitsRead: untypedData})},
 	{name: "arguments of a process that starts on another node", open: between(func(ctx context.Context, from *actor.Process, s *sink, p Payload) error {
-		_, err := actor.Spawn(from, started, p, actor.OnNode("two"))
+		_, err := actor.Spawn(from, started, p, actor.SpawnConfig{Node: "two"})
 		return err
 	}), cannot: unchecked},
 }

@@ -154,15 +154,15 @@ var (
 
 // spawnAll starts the processes of a node.
 func (i *incarnation) spawnAll(r *record) error {
-	workerRef, err := actor.Spawn(i.system, workerBehavior, r, actor.Named(workerName))
+	workerRef, err := actor.Spawn(i.system, workerBehavior, r, actor.SpawnConfig{Name: workerName})
 	if err != nil {
 		return err
 	}
 	i.worker = workerRef.PID()
-	if _, err = actor.Spawn(i.system, senderBehavior, struct{}{}, actor.Named(senderName)); err != nil {
+	if _, err = actor.Spawn(i.system, senderBehavior, struct{}{}, actor.SpawnConfig{Name: senderName}); err != nil {
 		return err
 	}
-	_, err = actor.Spawn(i.system, watcherBehavior, r, actor.Named(watcherName))
+	_, err = actor.Spawn(i.system, watcherBehavior, r, actor.SpawnConfig{Name: watcherName})
 	return err
 }
 

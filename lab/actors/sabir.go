@@ -54,11 +54,11 @@ type who struct{}
 var pongs = actor.Define("pong", (*pong).Init, actor.OnMessage((*pong).Take), actor.OnCall((*pong).Who))
 
 func (n *sabirNode) receive(name string, to *counter) error {
-	mailbox := actor.Mailbox(64<<10, actor.Wait)
+	mailbox := actor.SpawnConfig{Mailbox: 64 << 10, Overflow: actor.Wait}
 	if n.node != nil {
-		mailbox = actor.Mailbox(1<<30, actor.Reject) // nobody waits on another node
+		mailbox = actor.SpawnConfig{Mailbox: 1 << 30} // nobody waits on another node
 	}
-	_, err := actor.Spawn(n.system, pongs, to, actor.Named(name), mailbox)
+	_, err := actor.Spawn(n.system, pongs, to, actor.SpawnConfig{Name: name}, mailbox)
 	return err
 }
 
@@ -100,7 +100,7 @@ func (answerer) Answer(_ *actor.Process, m Message) (Message, error) { return m.
 var answerers = actor.Define[answerer, struct{}]("answerer", nil, actor.OnCall((*answerer).Answer), actor.OnCall((*answerer).Who))
 
 func (n *sabirNode) answer(name string) error {
-	_, err := actor.Spawn(n.system, answerers, struct{}{}, actor.Named(name))
+	_, err := actor.Spawn(n.system, answerers, struct{}{}, actor.SpawnConfig{Name: name})
 	return err
 }
 
@@ -226,7 +226,7 @@ var passers = actor.Define("passer", (*sabirPasser).Init, actor.OnMessage((*sabi
 func (n *sabirNode) pass(count int, handle handler) (func(int, Message) error, error) {
 	all := make([]actor.PID, count)
 	for i := range all {
-		p, err := actor.Spawn(n.system, passers, sabirPasser{self: i, handle: handle, all: all, fail: n.Fail}, actor.Mailbox(64<<10, actor.Wait))
+		p, err := actor.Spawn(n.system, passers, sabirPasser{self: i, handle: handle, all: all, fail: n.Fail}, actor.SpawnConfig{Mailbox: 64 << 10, Overflow: actor.Wait})
 		if err != nil {
 			return nil, err
 		}

@@ -93,7 +93,7 @@ func TestAKeyDoesNothingBehindADialog(t *testing.T) {
 
 func TestTheFocusGoesToTheSupervisorOfAProcessThatEnds(t *testing.T) {
 	w := openWorld(t)
-	lone, err := desks.Spec(nil, actor.Named("lone")).Start(w.system)
+	lone, err := desks.Spec(nil, actor.SpawnConfig{Name: "lone"}).Start(w.system)
 	must(t, err)
 	b := openBrowser(t, w.urls[0])
 	b.view("processes")

@@ -177,10 +177,10 @@ func (w *world) openProcesses() {
 	held := make(chan struct{})
 	w.tb.Cleanup(func() { close(held) })
 	_, err := supervise.Spec(supervise.Config{Name: "office", Strategy: supervise.RestForOne, Intensity: 9},
-		supervise.Child{ID: "registry", Start: desks.Spec(nil, actor.Named("registry"))},
+		supervise.Child{ID: "registry", Start: desks.Spec(nil, actor.SpawnConfig{Name: "registry"})},
 		supervise.Child{ID: "mailroom", Start: supervise.Spec(supervise.Config{Name: "mailroom"},
-			supervise.Child{ID: "inbox", Start: desks.Spec(held, actor.Named("inbox"))},
-			supervise.Child{ID: "outbox", Start: desks.Spec(nil, actor.Named("outbox"))})},
+			supervise.Child{ID: "inbox", Start: desks.Spec(held, actor.SpawnConfig{Name: "inbox"})},
+			supervise.Child{ID: "outbox", Start: desks.Spec(nil, actor.SpawnConfig{Name: "outbox"})})},
 		supervise.Child{ID: "clerks", Start: supervise.Dynamic(desks, supervise.Config{Name: "clerks"}, supervise.Child{})},
 	).Start(w.system)
 	must(w.tb, err)
