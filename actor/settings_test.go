@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir/actor"
-	"github.com/sabir-go/sabir/actor/app"
+	systemlevel "github.com/sabir-go/sabir/actor/internal/level"
 )
 
 type colour struct{}
@@ -89,7 +89,7 @@ func TestLogLevelIsInheritedAndCanBeChangedForAllAtOnce(t *testing.T) {
 	if got := enabled(); len(got) != 1 {
 		t.Error(got)
 	}
-	level.Set(app.SystemLevel)
+	level.Set(systemlevel.System)
 	if got := enabled(); len(got) != 2 {
 		t.Error(got)
 	}

@@ -63,19 +63,16 @@ func (m *Mode) UnmarshalText(text []byte) error {
 	return problem(errApplicationConfig, "no mode is called %q", text)
 }
 
-// SystemLevel, as a level for SetLogLevel, leaves the decision to the system's logger.
-const SystemLevel = level.System
-
 // What can go wrong.
 var (
 	// errApplicationConfig: what the controller was given makes no sense.
 	errApplicationConfig = sabir.NewError(sabir.CodeInvalidArgument, "ApplicationConfig", "applications cannot be like that")
 	// ErrNoApplication: the controller knows no such application.
 	ErrNoApplication = sabir.NewError(sabir.CodeNotFound, "NoApplication", "no such application on this node")
-	// ErrApplicationNeeded: others that run need it: see WithDependents.
-	ErrApplicationNeeded = sabir.NewError(sabir.CodeFailedPrecondition, "ApplicationNeeded", "other applications need it")
-	// ErrApplicationNotStarted: the application, or one that it needs, did not start. It wraps the reason.
-	ErrApplicationNotStarted = sabir.NewError(sabir.CodeAborted, "ApplicationNotStarted", "the application did not start")
+	// errApplicationNeeded: others that run need it: see Apps.StopWithDependents.
+	errApplicationNeeded = sabir.NewError(sabir.CodeFailedPrecondition, "ApplicationNeeded", "other applications need it")
+	// errApplicationNotStarted: the application, or one that it needs, did not start. It wraps the reason.
+	errApplicationNotStarted = sabir.NewError(sabir.CodeAborted, "ApplicationNotStarted", "the application did not start")
 	// ErrApplicationEnded: a permanent application has ended, or a transient one by a failure. It wraps the reason.
 	ErrApplicationEnded = sabir.NewError(sabir.CodeAborted, "ApplicationEnded", "an application has ended that all depends on")
 )
@@ -123,24 +120,16 @@ func Of(p *actor.Process) string {
 	return ""
 }
 
-// Env is a value of the environment of the application that a process belongs to.
-func Env(p *actor.Process, key string) (any, bool) {
+// Env is a value of the environment of the application that a process belongs to; otherwise where there is none of type T.
+func Env[T any](p *actor.Process, key string, otherwise T) T {
 	s, ok := p.Value(scopeKey{}).(*scope)
 	if !ok {
-		return nil, false
+		return otherwise
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	value, ok := s.env[key]
-	return value, ok
-}
-
-// EnvAs is Env for a value of type T, or what it is to be where there is none of that type.
-func EnvAs[T any](p *actor.Process, key string, otherwise T) T {
-	if value, ok := Env(p, key); ok {
-		if typed, ok := value.(T); ok {
-			return typed
-		}
+	if value, ok := s.env[key].(T); ok {
+		return value
 	}
 	return otherwise
 }
@@ -167,7 +156,7 @@ func known(apps []App) (map[string]*application, error) {
 			return nil, problem(errApplicationConfig, "%q has mode %d and shutdown %s", a.Name, a.Mode, a.Shutdown)
 		}
 		if a.LogLevel == nil {
-			a.LogLevel = SystemLevel
+			a.LogLevel = level.System
 		}
 		env := maps.Clone(a.Env)
 		if env == nil {

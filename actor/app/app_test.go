@@ -40,8 +40,8 @@ func TestFailedStartStopsThoseThatWereStartedForIt(t *testing.T) {
 	bad := app.App{Name: "bad", Needs: []string{"c"}, Root: working.Spec(job{"bad", w.journal, func(*actor.Process) error { return errCrash }})}
 	w.control(app.Config{Apps: []app.App{w.app("a"), w.app("b", "a"), w.app("c", "b"), bad}})
 	w.start("a")
-	err := app.Start(t.Context(), w.system, "bad")
-	if !errors.Is(err, app.ErrApplicationNotStarted) || !errors.Is(err, errCrash) {
+	err := app.On(w.system, "").Start(t.Context(), "bad")
+	if !errors.Is(err, sabir.NewError(sabir.CodeAborted, "ApplicationNotStarted", "")) || !errors.Is(err, errCrash) {
 		t.Error(err)
 	}
 	w.expect("start a", "start b", "start c", "fail bad", "end c", "end b")
@@ -53,7 +53,7 @@ func TestFailedStartStopsThoseThatWereStartedForIt(t *testing.T) {
 func TestApplicationWhoseRootEndsInInitIsNotStarted(t *testing.T) {
 	w := newWorld(t)
 	w.control(app.Config{Apps: []app.App{{Name: "a", Root: working.Spec(job{"a", w.journal, func(*actor.Process) error { return actor.ErrNormal }})}}})
-	if err := app.Start(t.Context(), w.system, "a"); !errors.Is(err, app.ErrApplicationNotStarted) {
+	if err := app.On(w.system, "").Start(t.Context(), "a"); !errors.Is(err, sabir.NewError(sabir.CodeAborted, "ApplicationNotStarted", "")) {
 		t.Error(err)
 	}
 	if w.info("a").Running {
@@ -67,10 +67,10 @@ func TestApplicationThatOthersNeedIsStoppedOnlyWithThem(t *testing.T) {
 	w.start("c")
 	w.start("d")
 	w.expect("start a", "start b", "start c", "start d")
-	if err := app.Stop(t.Context(), w.system, "a"); !errors.Is(err, app.ErrApplicationNeeded) || !strings.Contains(err.Error(), `["b" "c"]`) {
+	if err := app.On(w.system, "").Stop(t.Context(), "a"); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "ApplicationNeeded", "")) || !strings.Contains(err.Error(), `["b" "c"]`) {
 		t.Error(err)
 	}
-	if err := app.Stop(t.Context(), w.system, "a", app.WithDependents()); err != nil {
+	if err := app.On(w.system, "").StopWithDependents(t.Context(), "a"); err != nil {
 		t.Error(err)
 	}
 	w.expect("end c", "end b", "end a")
@@ -84,12 +84,12 @@ func TestStoppedApplicationCanBeStartedAgain(t *testing.T) {
 	w.control(app.Config{Apps: []app.App{w.app("a")}})
 	for range 3 {
 		w.start("a")
-		if err := app.Stop(t.Context(), w.system, "a"); err != nil {
+		if err := app.On(w.system, "").Stop(t.Context(), "a"); err != nil {
 			t.Error(err)
 		}
 		w.expect("start a", "end a")
 	}
-	if err := app.Stop(t.Context(), w.system, "a"); err != nil {
+	if err := app.On(w.system, "").Stop(t.Context(), "a"); err != nil {
 		t.Error("it does not run:", err)
 	}
 }
@@ -158,7 +158,7 @@ func TestApplicationThatIsStoppedByCallEndsNothingElse(t *testing.T) {
 	w.control(app.Config{Apps: []app.App{w.app("a"), w.bare("b", app.Permanent)}, Stop: func(error) { t.Error("the system is stopped") }})
 	w.start("a")
 	w.start("b")
-	if err := app.Stop(t.Context(), w.system, "b"); err != nil {
+	if err := app.On(w.system, "").Stop(t.Context(), "b"); err != nil {
 		t.Error(err)
 	}
 	w.expect("start a", "start b", "end b")
@@ -211,7 +211,7 @@ func TestRunStopsWhatItHasStartedWhereOneDoesNotStart(t *testing.T) {
 	bad := app.App{Name: "bad", Root: working.Spec(job{"bad", w.journal, func(*actor.Process) error { panic("no") }})}
 	err := app.Run(t.Context(), w.system, app.Config{Apps: []app.App{w.app("a"), bad, w.app("c")}})
 	w.expect("start a", "end a")
-	if !errors.Is(err, app.ErrApplicationNotStarted) || !errors.Is(err, actor.ErrPanic) {
+	if !errors.Is(err, sabir.NewError(sabir.CodeAborted, "ApplicationNotStarted", "")) || !errors.Is(err, actor.ErrPanic) {
 		t.Error(err)
 	}
 	if len(w.journal) != 0 {
@@ -232,9 +232,9 @@ func TestEnvironmentIsSeenByAllProcessesOfItsApplicationOnly(t *testing.T) {
 	}
 	inA, inB := tree.Children[1].Children[0].PID, tree.Children[2].Children[0].PID
 	look := func(p *actor.Process) {
-		currency, ok := app.Env(p, "currency")
-		if currency != "EUR" || !ok || app.EnvAs(p, "limit", 1) != 7 || app.EnvAs(p, "limit", "none") != "none" || app.Of(p) != "a" {
-			t.Error(currency, ok, app.EnvAs(p, "limit", 1), app.Of(p))
+		currency := app.Env(p, "currency", "")
+		if currency != "EUR" || app.Env(p, "limit", 1) != 7 || app.Env(p, "limit", "none") != "none" || app.Of(p) != "a" {
+			t.Error(currency, app.Env(p, "limit", 1), app.Of(p))
 		}
 	}
 	w.inside(inA, look)
@@ -247,7 +247,7 @@ func TestEnvironmentIsSeenByAllProcessesOfItsApplicationOnly(t *testing.T) {
 	})
 	w.expect("start a", "start b", "start below", "looked")
 	w.inside(inB, func(p *actor.Process) {
-		if value, ok := app.Env(p, "currency"); ok || app.Of(p) != "b" {
+		if value := app.Env[any](p, "currency", nil); value != nil || app.Of(p) != "b" {
 			t.Error(value, app.Of(p))
 		}
 	})
@@ -259,15 +259,15 @@ func TestSetEnvIsSeenByProcessesThatRun(t *testing.T) {
 	a.Env = map[string]any{"x": 1, "y": 2}
 	w.control(app.Config{Apps: []app.App{a}})
 	w.start("a")
-	if err := app.SetEnv(t.Context(), w.system, "a", "x", 5); err != nil {
+	if err := app.On(w.system, "").SetEnv(t.Context(), "a", "x", 5); err != nil {
 		t.Fatal(err)
 	}
-	if err := app.SetEnv(t.Context(), w.system, "a", "y", nil); err != nil {
+	if err := app.On(w.system, "").SetEnv(t.Context(), "a", "y", nil); err != nil {
 		t.Fatal(err)
 	}
 	w.inside(w.info("a").PID, func(p *actor.Process) {
-		if app.EnvAs(p, "x", 0) != 5 || app.EnvAs(p, "y", 0) != 0 {
-			t.Error(app.Env(p, "x"))
+		if app.Env(p, "x", 0) != 5 || app.Env(p, "y", 0) != 0 {
+			t.Error(app.Env[any](p, "x", nil))
 		}
 	})
 	if a.Env["x"] != 1 {
@@ -304,10 +304,10 @@ func TestLogLevelIsThatOfTheApplication(t *testing.T) {
 	if got, want := logged(), "x1-debug x1-info x1-error x2-error x3-info x3-error "; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if err := app.SetLogLevel(t.Context(), w.system, "chatty", app.SystemLevel); err != nil {
+	if err := app.On(w.system, "").SetLogLevel(t.Context(), "chatty", nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := app.SetLogLevel(t.Context(), w.system, "plain", slog.LevelDebug); err != nil {
+	if err := app.On(w.system, "").SetLogLevel(t.Context(), "plain", slog.LevelDebug); err != nil {
 		t.Fatal(err)
 	}
 	w.inside(w.info("silent").PID, func(p *actor.Process) { p.SetLogLevel(slog.LevelInfo) })
@@ -346,7 +346,7 @@ func TestControllerThatIsKilledStillKnowsWhatRuns(t *testing.T) {
 	}
 	actor.Send(w.system, w.info("b").PID, fail{errCrash})
 	w.ends("b")
-	if err := app.Stop(t.Context(), w.system, "a"); err != nil {
+	if err := app.On(w.system, "").Stop(t.Context(), "a"); err != nil {
 		t.Error(err)
 	}
 }
@@ -356,7 +356,7 @@ func TestUnknownApplicationIsAnError(t *testing.T) {
 	w.control(app.Config{})
 	ctx := t.Context()
 	for _, err := range []error{
-		app.Start(ctx, w.system, "x"), app.Stop(ctx, w.system, "x"), app.SetEnv(ctx, w.system, "x", "k", 1), app.SetLogLevel(ctx, w.system, "x", slog.LevelInfo),
+		app.On(w.system, "").Start(ctx, "x"), app.On(w.system, "").Stop(ctx, "x"), app.On(w.system, "").SetEnv(ctx, "x", "k", 1), app.On(w.system, "").SetLogLevel(ctx, "x", slog.LevelInfo),
 	} {
 		if !errors.Is(err, app.ErrNoApplication) {
 			t.Error(err)
@@ -366,7 +366,7 @@ func TestUnknownApplicationIsAnError(t *testing.T) {
 
 func TestWithoutAControllerThereIsNoProcess(t *testing.T) {
 	w := newWorld(t)
-	if err := app.Start(t.Context(), w.system, "x"); !errors.Is(err, actor.ErrNoProcess) {
+	if err := app.On(w.system, "").Start(t.Context(), "x"); !errors.Is(err, actor.ErrNoProcess) {
 		t.Error(err)
 	}
 }
@@ -383,7 +383,7 @@ func TestApplicationsWithoutSenseAreRefused(t *testing.T) {
 		"needs unknown":   {w.app("a", "b")},
 		"needs itself":    {w.app("a", "b"), w.app("b", "c"), w.app("c", "a")},
 	} {
-		if _, err := app.Controller(app.Config{Apps: apps}).Start(w.system); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "ApplicationConfig", "")) {
+		if _, err := app.Spec(app.Config{Apps: apps}).Start(w.system); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "ApplicationConfig", "")) {
 			t.Error(name, err)
 		}
 	}

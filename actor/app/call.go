@@ -6,41 +6,43 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/actor"
+	"github.com/sabir-go/sabir/actor/internal/level"
 	"github.com/sabir-go/sabir/actor/supervise"
 )
 
-// Option is an option of the calls to a controller.
-type Option func(*calling)
-
-type calling struct {
-	node       string
-	dependents bool
+// Apps are the applications of one node, as its controller controls them: see [On].
+type Apps struct {
+	from actor.Sender
+	node string
 }
 
-// OnNode addresses the controller of another node, which must permit it: see AllowRemoteSpawn.
-func OnNode(node string) Option { return func(c *calling) { c.node = node } }
-
-// WithDependents lets Stop also stop the applications that need the one that is to be stopped, before it.
-func WithDependents() Option { return func(c *calling) { c.dependents = true } }
+// On returns the applications of a node; "" for this one. Another node must permit it: see [AllowRemoteControl]. The errors of all methods
+// are those of actor.Call too (ErrNoProcess: the node has no controller), and with another node those of actor.Spawn on other nodes.
+func On(from actor.Sender, node string) Apps { return Apps{from, node} }
 
 // Start starts an application, after those that it needs and that do not run. Where one of them does not start, those
-// started before it are stopped again. That it runs already is no error. It waits until ctx ends; the start goes on after
-// that. Errors: ErrNoApplication, ErrApplicationNotStarted, those of actor.Call (ErrNoProcess: the node has no controller), and with OnNode
-// those of actor.Spawn on other nodes.
-func Start(ctx context.Context, from actor.Sender, name string, options ...Option) error {
+// started before it are stopped again, and the error, which wraps the reason, has the name ApplicationNotStarted. That it runs already is
+// no error; that there is none of that name is ErrNoApplication. It waits until ctx ends; the start goes on after that.
+func (a Apps) Start(ctx context.Context, name string) error {
 	ctx, cancel := patient(ctx)
 	defer cancel()
-	_, err := call[struct{}](ctx, from, startApp{name}, read(options))
+	_, err := call[struct{}](ctx, a, startApp{name})
 	return err
 }
 
 // Stop stops an application and returns when it has ended. That it does not run is no error. It waits as Start does. Errors:
-// ErrNoApplication, ErrApplicationNeeded, and those of Start that are not about starting.
-func Stop(ctx context.Context, from actor.Sender, name string, options ...Option) error {
+// ErrNoApplication, and one with the name ApplicationNeeded while others that need it run.
+func (a Apps) Stop(ctx context.Context, name string) error { return a.stop(ctx, stopApp{Name: name}) }
+
+// StopWithDependents does what Stop does, and stops the applications that need this one before it.
+func (a Apps) StopWithDependents(ctx context.Context, name string) error {
+	return a.stop(ctx, stopApp{Name: name, WithDependents: true})
+}
+
+func (a Apps) stop(ctx context.Context, m stopApp) error {
 	ctx, cancel := patient(ctx)
 	defer cancel()
-	c := read(options)
-	_, err := call[struct{}](ctx, from, stopApp{name, c.dependents}, c)
+	_, err := call[struct{}](ctx, a, m)
 	return err
 }
 
@@ -54,41 +56,34 @@ type Info struct {
 	Since   time.Time `json:"since,omitzero"` // of its start
 }
 
-// List returns the applications of a controller, in the order of its Config. Errors are those of Start that are not about
-// starting.
-func List(ctx context.Context, from actor.Sender, options ...Option) ([]Info, error) {
-	return call[[]Info](ctx, from, listApps{}, read(options))
+// List returns the applications, in the order of their Config.
+func (a Apps) List(ctx context.Context) ([]Info, error) {
+	return call[[]Info](ctx, a, listApps{})
 }
 
-// SetEnv changes a value of an application's environment, for its processes that ask from now on; nil removes it. Over
-// OnNode only a string can go. Errors: ErrNoApplication, one with the name ApplicationConfig where there are too many values, and those of Start that are not
-// about starting.
-func SetEnv(ctx context.Context, from actor.Sender, name, key string, value any, options ...Option) error {
-	c := read(options)
-	if c.node == "" {
-		_, err := call[struct{}](ctx, from, setEnv{name, key, value}, c)
+// SetEnv changes a value of an application's environment, for its processes that ask from now on; nil removes it. To another
+// node only a string can go. Errors: ErrNoApplication, and one with the name ApplicationConfig where there are too many values.
+func (a Apps) SetEnv(ctx context.Context, name, key string, value any) error {
+	if a.node == "" {
+		_, err := call[struct{}](ctx, a, setEnv{name, key, value})
 		return err
 	}
 	text, ok := value.(string)
 	if !ok && value != nil {
 		return problem(errApplicationConfig, "a %T is not set on another node, only a string is", value)
 	}
-	_, err := call[struct{}](ctx, from, setText{name, key, text, ok}, c)
+	_, err := call[struct{}](ctx, a, setText{name, key, text, ok})
 	return err
 }
 
-// SetLogLevel changes the level from which on the processes of an application log; SystemLevel is that of the
-// system's logger. It does not change what was set for single processes below. Errors are those of SetEnv.
-func SetLogLevel(ctx context.Context, from actor.Sender, name string, level slog.Level, options ...Option) error {
-	_, err := call[struct{}](ctx, from, setLogLevel{name, level}, read(options))
-	return err
-}
-
-func read(options []Option) (c calling) {
-	for _, option := range options {
-		option(&c)
+// SetLogLevel changes the level from which on the processes of an application log; nil is that of the system's logger. It does not
+// change what was set for single processes below. Its error is ErrNoApplication.
+func (a Apps) SetLogLevel(ctx context.Context, name string, from slog.Leveler) error {
+	if from == nil {
+		from = level.System
 	}
-	return c
+	_, err := call[struct{}](ctx, a, setLogLevel{name, from.Level()})
+	return err
 }
 
 // patient is ctx with a deadline, be it far, since without one a call ends after actor.CallTimeout.
@@ -97,14 +92,14 @@ func patient(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // call calls the controller of this node, or by a hand that of another.
-func call[Out, In any](ctx context.Context, from actor.Sender, in In, c calling) (Out, error) {
-	if c.node == "" {
-		return actor.Call[Out](ctx, from, actor.Name{Name: controllerName}, in)
+func call[Out, In any](ctx context.Context, a Apps, in In) (Out, error) {
+	if a.node == "" {
+		return actor.Call[Out](ctx, a.from, actor.Name{Name: controllerName}, in)
 	}
-	pid, err := actor.Spawn(from, reaching, struct{}{}, actor.SpawnConfig{Node: c.node})
+	pid, err := actor.Spawn(a.from, reaching, struct{}{}, actor.SpawnConfig{Node: a.node})
 	if err != nil {
 		var none Out
 		return none, err
 	}
-	return actor.Call[Out](ctx, from, pid, in)
+	return actor.Call[Out](ctx, a.from, pid, in)
 }

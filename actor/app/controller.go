@@ -29,10 +29,10 @@ const (
 	controllerID   = "controller"
 )
 
-// Controller is the controller of a node with its supervisor, to be started once in a system: app.Controller(c).Start(system).
+// Spec is the controller of a node with its supervisor, to be started once in a system: app.Spec(c).Start(system).
 // It starts no application by itself. When it receives an exit, it stops all, in reverse order of their start. The error is ApplicationConfig
 // where an application needs one that is not known, or itself, or two have one name.
-func Controller(c Config) actor.Spec {
+func Spec(c Config) actor.Spec {
 	b := &book{config: c}
 	return supervise.Spec(supervise.Config{Name: supervisorName, Intensity: 3, Ended: notify},
 		supervise.Child{ID: controllerID, Start: controlling.Spec(b, actor.SpawnConfig{Name: controllerName})})
@@ -102,7 +102,7 @@ func (c *controller) init(p *actor.Process, b *book) (err error) {
 // local refuses calls of other nodes, which have to come by a hand: see AllowRemoteSpawn.
 func local(p *actor.Process) error {
 	if p.SenderIsRemote() {
-		return problem(actor.ErrNotPermitted, "applications are controlled from other nodes by the option OnNode")
+		return problem(actor.ErrNotPermitted, "applications are controlled from other nodes by app.On")
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (c *controller) start(p *actor.Process, m startApp) (none struct{}, err err
 			for _, a := range started {
 				c.stopOne(p, a)
 			}
-			return none, problem(ErrApplicationNotStarted, "%q: %w", a.Name, err)
+			return none, problem(errApplicationNotStarted, "%q: %w", a.Name, err)
 		}
 		started = append(started, a)
 	}
@@ -181,7 +181,7 @@ func (c *controller) stop(p *actor.Process, m stopApp) (none struct{}, err error
 		for _, a := range list[:len(list)-1] {
 			names = append(names, a.Name)
 		}
-		return none, problem(ErrApplicationNeeded, "%q is needed by %q", a.Name, names)
+		return none, problem(errApplicationNeeded, "%q is needed by %q", a.Name, names)
 	}
 	c.stopAll(p, list)
 	return none, nil

@@ -16,7 +16,7 @@ type till struct{ currency string }
 type price struct{ cents int }
 
 func (x *till) init(p *actor.Process, _ struct{}) error {
-	x.currency = app.EnvAs(p, "currency", "XXX")
+	x.currency = app.Env(p, "currency", "XXX")
 	fmt.Println(app.Of(p), "has a till")
 	return nil
 }
@@ -33,7 +33,7 @@ func Example() {
 	system := actor.NewSystem(actor.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	ctx := context.Background()
 
-	_, err := app.Controller(app.Config{Apps: []app.App{
+	_, err := app.Spec(app.Config{Apps: []app.App{
 		{
 			Name:  "shop",
 			Needs: []string{"bank"},
@@ -46,7 +46,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	if err := app.Start(ctx, system, "shop"); err != nil {
+	if err := app.On(system, "").Start(ctx, "shop"); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// AllowRemoteControl lets other nodes control the applications of this one, by the option OnNode: those named, or every node of the
+// AllowRemoteControl lets other nodes control the applications of this one, by [On]: those named, or every node of the
 // cluster where none is.
 func AllowRemoteControl(s *actor.System, nodes ...string) {
 	actor.AllowRemoteSpawn(s, reaching, nodes...)

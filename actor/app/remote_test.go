@@ -39,7 +39,7 @@ func twoNodes(t *testing.T) (near *actor.System, far *world) {
 	far = &world{t, systems[0], &buffer{}, make(chan string, 1000)}
 	far.control(app.Config{Apps: []app.App{far.app("a"), far.bare("b", app.Temporary)}})
 	for end := time.Now().Add(testTimeout); ; { // until the nodes know of each other
-		_, err := app.List(t.Context(), systems[1], app.OnNode("far"))
+		_, err := app.On(systems[1], "far").List(t.Context())
 		if !errors.Is(err, actor.ErrNoConnection) {
 			break
 		}
@@ -53,41 +53,41 @@ func twoNodes(t *testing.T) (near *actor.System, far *world) {
 func TestApplicationIsControlledFromAnotherNodeThatIsPermitted(t *testing.T) {
 	near, far := twoNodes(t)
 	app.AllowRemoteControl(far.system, "near")
-	ctx, onFar := t.Context(), app.OnNode("far")
-	if err := app.Start(ctx, near, "b", onFar); err != nil {
+	ctx := t.Context()
+	if err := app.On(near, "far").Start(ctx, "b"); err != nil {
 		t.Fatal(err)
 	}
 	far.expect("start b")
-	list, err := app.List(ctx, near, onFar)
+	list, err := app.On(near, "far").List(ctx)
 	if err != nil || len(list) != 2 || list[0].Running || !list[1].Running || list[1].PID.Node() != "far" {
 		t.Error(list, err)
 	}
-	if err := app.SetEnv(ctx, near, "b", "k", "v", onFar); err != nil {
+	if err := app.On(near, "far").SetEnv(ctx, "b", "k", "v"); err != nil {
 		t.Error(err)
 	}
-	if err := app.SetLogLevel(ctx, near, "b", slog.LevelDebug, onFar); err != nil {
+	if err := app.On(near, "far").SetLogLevel(ctx, "b", slog.LevelDebug); err != nil {
 		t.Error(err)
 	}
 	far.inside(far.info("b").PID, func(p *actor.Process) {
-		if app.EnvAs(p, "k", "") != "v" || !p.Log().Enabled(ctx, slog.LevelDebug) {
+		if app.Env(p, "k", "") != "v" || !p.Log().Enabled(ctx, slog.LevelDebug) {
 			t.Error("neither the environment nor the level came")
 		}
 	})
-	if err := app.SetEnv(ctx, near, "b", "k", 5, onFar); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "ApplicationConfig", "")) {
+	if err := app.On(near, "far").SetEnv(ctx, "b", "k", 5); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "ApplicationConfig", "")) {
 		t.Error("a number was sent:", err)
 	}
-	if err := app.Stop(ctx, near, "b", onFar); err != nil {
+	if err := app.On(near, "far").Stop(ctx, "b"); err != nil {
 		t.Error(err)
 	}
 	far.expect("end b")
-	if err := app.Start(ctx, near, "x", onFar); !errors.Is(err, app.ErrNoApplication) {
+	if err := app.On(near, "far").Start(ctx, "x"); !errors.Is(err, app.ErrNoApplication) {
 		t.Error(err)
 	}
 }
 
 func TestApplicationIsNotControlledFromAnotherNodeWithoutPermission(t *testing.T) {
 	near, far := twoNodes(t)
-	if err := app.Start(t.Context(), near, "a", app.OnNode("far")); !errors.Is(err, actor.ErrNotPermitted) {
+	if err := app.On(near, "far").Start(t.Context(), "a"); !errors.Is(err, actor.ErrNotPermitted) {
 		t.Error(err)
 	}
 	if far.info("a").Running {
@@ -97,7 +97,7 @@ func TestApplicationIsNotControlledFromAnotherNodeWithoutPermission(t *testing.T
 
 func TestApplicationOnAnUnknownNodeIsNotReached(t *testing.T) {
 	w := newWorld(t)
-	if err := app.Start(t.Context(), w.system, "a", app.OnNode("nowhere")); !errors.Is(err, actor.ErrNoConnection) {
+	if err := app.On(w.system, "nowhere").Start(t.Context(), "a"); !errors.Is(err, actor.ErrNoConnection) {
 		t.Error(err)
 	}
 }

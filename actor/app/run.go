@@ -18,7 +18,7 @@ func Run(ctx context.Context, s *actor.System, c Config, names ...string) error 
 		default:
 		}
 	}
-	top, err := Controller(c).Start(s)
+	top, err := Spec(c).Start(s)
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func Run(ctx context.Context, s *actor.System, c Config, names ...string) error 
 		}
 	}
 	for _, name := range names {
-		if err = Start(ctx, s, name); err != nil {
+		if err = On(s, "").Start(ctx, name); err != nil {
 			if ctx.Err() != nil {
 				err = nil // it received an exit while it started
 			}

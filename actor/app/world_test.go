@@ -76,7 +76,7 @@ func (w *world) expect(lines ...string) {
 // control starts a controller.
 func (w *world) control(c app.Config) actor.PID {
 	w.Helper()
-	pid, err := app.Controller(c).Start(w.system)
+	pid, err := app.Spec(c).Start(w.system)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func (w *world) control(c app.Config) actor.PID {
 
 func (w *world) start(name string) {
 	w.Helper()
-	if err := app.Start(w.Context(), w.system, name); err != nil {
+	if err := app.On(w.system, "").Start(w.Context(), name); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -93,7 +93,7 @@ func (w *world) start(name string) {
 // info asks the controller for its report about an application. The controller has then handled every earlier message.
 func (w *world) info(name string) app.Info {
 	w.Helper()
-	list, err := app.List(w.Context(), w.system)
+	list, err := app.On(w.system, "").List(w.Context())
 	if err != nil {
 		w.Fatal(err)
 	}
