@@ -9,6 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor/inspect"
+	"github.com/sabir-go/sabir/actor/internal/supervising"
 )
 
 // The bounds of an answer, so that it fits into one message however many processes there are.
@@ -98,7 +99,7 @@ func (s *System) summary(pid PID, now time.Duration) (one summary, ok bool) {
 	}
 	one = summary{pid: pid, parent: at.parent, supervised: at.supervised, Process: inspect.Process{Behavior: at.behavior.name,
 		Life: at.phase.String(), Waiting: int(at.waiting.Load()), Bound: int(at.bound), Age: max(0, now-at.started)}}
-	_, one.supervisor = at.state.(inspect.Supervising)
+	_, one.supervisor = at.state.(supervising.State)
 	if r := at.rareState(); r != nil {
 		one.Name = r.name
 	}
@@ -271,7 +272,7 @@ func (b *treeBuilder) grow(tree *inspect.Tree, pid PID, level int) {
 	ctx, cancel := context.WithTimeout(b.ctx, inspectTime)
 	defer cancel()
 	state, err := b.system.Inspect(ctx, pid)
-	supervisor, ok := state.(inspect.Supervisor)
+	supervisor, ok := state.(supervising.Supervisor)
 	switch {
 	case ctx.Err() != nil:
 		tree.Problem = "it does not answer"
@@ -280,7 +281,7 @@ func (b *treeBuilder) grow(tree *inspect.Tree, pid PID, level int) {
 		tree.Problem = err.Error()
 		return
 	case !ok:
-		tree.Problem = "its Inspect returns no inspect.Supervisor"
+		tree.Problem = "it does not say whom it supervises"
 		return
 	}
 	tree.Strategy, tree.Unlisted = supervisor.Strategy, supervisor.Unlisted
@@ -297,7 +298,7 @@ func (b *treeBuilder) grow(tree *inspect.Tree, pid PID, level int) {
 }
 
 // child is a supervised process with those below it.
-func (b *treeBuilder) child(c inspect.Child, level int) inspect.Tree {
+func (b *treeBuilder) child(c supervising.Child, level int) inspect.Tree {
 	tree := inspect.Tree{Process: inspect.Process{PID: c.PID, Behavior: c.Behavior}, ID: c.ID, Restart: c.Restart, Restarts: c.Restarts, State: c.State}
 	pid, err := ParsePID(c.PID)
 	if err != nil {

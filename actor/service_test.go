@@ -130,7 +130,7 @@ func TestATreeShowsSupervisorsTheirChildrenAndProcessesWithoutOne(t *testing.T) 
 	stock, _ := s.Whereis("stock")
 	must(t, actor.Send(s, stock, fallOver{}))
 	for again, there := stock, true; !there || again == stock; again, there = s.Whereis("stock") { // until its supervisor has restarted it
-		_, err := supervise.Children(t.Context(), s, actor.Name{Name: "shop"})
+		_, err := supervise.Describe(t.Context(), s, actor.Name{Name: "shop"})
 		must(t, err)
 	}
 	stranger := spawnSitter(t, s)

@@ -10,7 +10,6 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/internal/level"
-	"github.com/sabir-go/sabir/actor/supervise"
 )
 
 // App is an application.
@@ -152,7 +151,7 @@ func known(apps []App) (map[string]*application, error) {
 			return nil, problem(errApplicationConfig, "%q needs a name other than %q and a Root", a.Name, controllerID)
 		case all[a.Name] != nil:
 			return nil, problem(errApplicationConfig, "there are two called %q", a.Name)
-		case a.Mode > Permanent || a.Shutdown < supervise.Brutal:
+		case a.Mode > Permanent || a.Shutdown < -1:
 			return nil, problem(errApplicationConfig, "%q has mode %d and shutdown %s", a.Name, a.Mode, a.Shutdown)
 		}
 		if a.LogLevel == nil {

@@ -327,17 +327,17 @@ func TestControllerThatIsKilledStillKnowsWhatRuns(t *testing.T) {
 	pid := w.control(app.Config{Apps: []app.App{w.app("a"), w.bare("b", app.Temporary)}})
 	w.start("a")
 	w.start("b")
-	children, err := supervise.Children(t.Context(), w.system, pid)
+	above, err := supervise.Describe(t.Context(), w.system, pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	actor.Kill(w.system, children[0].PID)
+	actor.Kill(w.system, above.Children[0].PID)
 	for {
-		children, err = supervise.Children(t.Context(), w.system, pid)
+		above, err = supervise.Describe(t.Context(), w.system, pid)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if children[0].Restarts == 1 {
+		if above.Children[0].Restarts == 1 {
 			break
 		}
 	}

@@ -3,11 +3,11 @@ package app
 import (
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/internal/level"
-	"github.com/sabir-go/sabir/actor/supervise"
 )
 
 // Apps are the applications of one node, as its controller controls them: see [On].
@@ -88,7 +88,7 @@ func (a Apps) SetLogLevel(ctx context.Context, name string, from slog.Leveler) e
 
 // patient is ctx with a deadline, be it far, since without one a call ends after actor.CallTimeout.
 func patient(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, supervise.Infinity)
+	return context.WithTimeout(ctx, math.MaxInt64)
 }
 
 // call calls the controller of this node, or by a hand that of another.

@@ -15,15 +15,15 @@ type (
 )
 
 // StartChild adds a child at the end of a supervisor's list and starts it. Where it does not start it is not added. It may
-// be called on the supervisor's own node only: what a Child starts is a function. Errors: ErrChildExists, SupervisorConfig,
-// ErrChildNotStarted, ErrSupervisorEnding, and those of actor.Call.
+// be called on the supervisor's own node only: what a Child starts is a function. Errors: ErrChildExists, those with the names SupervisorConfig,
+// ChildNotStarted, which wraps the reason, and SupervisorEnding, and those of actor.Call.
 func StartChild[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, c Child) (actor.PID, error) {
 	return actor.Call[actor.PID](ctx, from, supervisor, startChild{c})
 }
 
 func (s *supervisor) startChild(p *actor.Process, m startChild) (actor.PID, error) {
 	if s.ending != nil {
-		return actor.PID{}, ErrSupervisorEnding
+		return actor.PID{}, errSupervisorEnding
 	}
 	if s.marked {
 		return postpone(s, p, m, (*supervisor).startChild)
@@ -40,14 +40,19 @@ func (s *supervisor) startChild(p *actor.Process, m startChild) (actor.PID, erro
 }
 
 func notStarted(c *child, err error) error {
-	return sabir.Errorf(ErrChildNotStarted.Code, ErrChildNotStarted.Name, "%s: %q: %w", ErrChildNotStarted.Message, c.ID, err)
+	return sabir.Errorf(errChildNotStarted.Code, errChildNotStarted.Name, "%s: %q: %w", errChildNotStarted.Message, c.ID, err)
 }
 
-// TerminateChild ends a child according to its Shutdown, and returns when it has ended. It is not restarted, but stays in the
-// list for RestartChild, unless it is Temporary. That it does not run is no error. Errors: ErrNoChild, and those of actor.Call:
-// a child may take longer to end than ctx allows, and ends all the same.
-func TerminateChild[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, id string) error {
-	_, err := actor.Call[struct{}](ctx, from, supervisor, terminateChild{id})
+// TerminateChild ends a child, by its ID or as a PID for one of a dynamic supervisor, according to its Shutdown, and returns when it has
+// ended. It is not restarted, but stays in the list for RestartChild, unless it is Temporary; a dynamic supervisor forgets it. That it does
+// not run is no error. Errors: ErrNoChild, and those of actor.Call: a child may take longer to end than ctx allows, and ends all the same.
+func TerminateChild[A actor.Address, C string | actor.PID](ctx context.Context, from actor.Sender, supervisor A, child C) (err error) {
+	switch child := any(child).(type) {
+	case string:
+		_, err = actor.Call[struct{}](ctx, from, supervisor, terminateChild{child})
+	case actor.PID:
+		_, err = actor.Call[struct{}](ctx, from, supervisor, terminateOne{child})
+	}
 	return err
 }
 
@@ -75,7 +80,7 @@ func (s *supervisor) terminateChild(p *actor.Process, m terminateChild) (none st
 }
 
 // RestartChild starts a child again that TerminateChild has ended, or that has ended and was not to be restarted. Errors:
-// ErrNoChild, ErrChildRuns, ErrChildNotStarted, ErrSupervisorEnding, and those of actor.Call.
+// ErrNoChild, those with the names ChildRuns, ChildNotStarted and SupervisorEnding, and those of actor.Call.
 func RestartChild[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, id string) (actor.PID, error) {
 	return actor.Call[actor.PID](ctx, from, supervisor, restartChild{id})
 }
@@ -89,7 +94,7 @@ func (s *supervisor) restartChild(p *actor.Process, m restartChild) (actor.PID, 
 		return actor.PID{}, err
 	}
 	if s.ending != nil {
-		return actor.PID{}, ErrSupervisorEnding
+		return actor.PID{}, errSupervisorEnding
 	}
 	if err := s.start(p, c); err != nil {
 		return actor.PID{}, notStarted(c, err)
@@ -97,7 +102,7 @@ func (s *supervisor) restartChild(p *actor.Process, m restartChild) (actor.PID, 
 	return c.pid, nil
 }
 
-// DeleteChild takes a child out of the list that does not run. Errors: ErrNoChild, ErrChildRuns, and those of actor.Call.
+// DeleteChild takes a child out of the list that does not run. Errors: ErrNoChild, one with the name ChildRuns, and those of actor.Call.
 func DeleteChild[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, id string) error {
 	_, err := actor.Call[struct{}](ctx, from, supervisor, deleteChild{id})
 	return err
@@ -118,7 +123,7 @@ func (s *supervisor) resting(id string) (*child, error) {
 	case c == nil:
 		return nil, problem(ErrNoChild, "%q", id)
 	case c.state != ended || c.again:
-		return nil, problem(ErrChildRuns, "%q is %s", id, c.state)
+		return nil, problem(errChildRuns, "%q is %s", id, c.state)
 	}
 	return c, nil
 }

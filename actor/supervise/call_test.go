@@ -39,7 +39,7 @@ func TestChildThatDoesNotStartIsNotAdded(t *testing.T) {
 	pid := w.start(supervise.Spec(supervise.Config{}))
 	var fails atomic.Int32
 	fails.Store(1)
-	if _, err := supervise.StartChild(t.Context(), w.system, pid, w.unwilling("a", &fails)); !errors.Is(err, supervise.ErrChildNotStarted) || !errors.Is(err, errCrash) {
+	if _, err := supervise.StartChild(t.Context(), w.system, pid, w.unwilling("a", &fails)); !errors.Is(err, sabir.NewError(sabir.CodeAborted, "ChildNotStarted", "")) || !errors.Is(err, errCrash) {
 		t.Error(err)
 	}
 	w.expect("fail a")
@@ -116,7 +116,7 @@ func TestDeleteChildForgetsOneThatHasEnded(t *testing.T) {
 	w := newWorld(t)
 	pid := w.start(supervise.Spec(supervise.Config{}, w.workers("a", "b")...))
 	ctx := t.Context()
-	if err := supervise.DeleteChild(ctx, w.system, pid, "a"); !errors.Is(err, supervise.ErrChildRuns) {
+	if err := supervise.DeleteChild(ctx, w.system, pid, "a"); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "ChildRuns", "")) {
 		t.Error(err)
 	}
 	if err := supervise.TerminateChild(ctx, w.system, pid, "a"); err != nil {
@@ -133,7 +133,7 @@ func TestDeleteChildForgetsOneThatHasEnded(t *testing.T) {
 func TestRestartChildRefusesOneThatRuns(t *testing.T) {
 	w := newWorld(t)
 	pid := w.start(supervise.Spec(supervise.Config{}, w.worker("a")))
-	if _, err := supervise.RestartChild(t.Context(), w.system, pid, "a"); !errors.Is(err, supervise.ErrChildRuns) {
+	if _, err := supervise.RestartChild(t.Context(), w.system, pid, "a"); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "ChildRuns", "")) {
 		t.Error(err)
 	}
 }
@@ -178,7 +178,7 @@ func TestEndingSupervisorStartsNothing(t *testing.T) {
 	w.expect("start a", "start b")
 	actor.Stop(w.system, pid, nil)
 	w.clock.armed(t, 5*time.Second)
-	if _, err := supervise.StartChild(t.Context(), w.system, pid, w.worker("c")); !errors.Is(err, supervise.ErrSupervisorEnding) {
+	if _, err := supervise.StartChild(t.Context(), w.system, pid, w.worker("c")); !errors.Is(err, sabir.NewError(sabir.CodeUnavailable, "SupervisorEnding", "")) {
 		t.Error(err)
 	}
 	close(hold)
@@ -188,9 +188,9 @@ func TestEndingSupervisorStartsNothing(t *testing.T) {
 func TestSupervisorIsFoundByItsName(t *testing.T) {
 	w := newWorld(t)
 	w.start(supervise.Spec(supervise.Config{Name: "shop"}, w.worker("a")))
-	list, err := supervise.Children(t.Context(), w.system, actor.Name{Name: "shop"})
-	if err != nil || len(list) != 1 || list[0].ID != "a" || list[0].Behavior != "worker" || list[0].Supervisor {
-		t.Error(list, err)
+	d, err := supervise.Describe(t.Context(), w.system, actor.Name{Name: "shop"})
+	if err != nil || len(d.Children) != 1 || d.Children[0].ID != "a" || d.Children[0].Behavior != "worker" || d.Children[0].Supervisor {
+		t.Error(d, err)
 	}
 }
 

@@ -76,7 +76,7 @@ type Child struct {
 	// Restart sets whether it is restarted. Default: Permanent.
 	Restart Restart
 	// Shutdown bounds the time that it may take to end when the supervisor sends it actor.ErrShutdown, before it is killed.
-	// Brutal kills it at once, Infinity waits. 0 is 5 s, and Infinity for supervisors.
+	// Default: 5 s, and as long as it takes for supervisors; -1 kills it at once.
 	Shutdown time.Duration
 	// Significant makes it count for Config.AutoShutdown. It cannot be Permanent then.
 	Significant bool
@@ -84,8 +84,8 @@ type Child struct {
 
 // The bounds of Child.Shutdown.
 const (
-	Brutal          time.Duration = -1
-	Infinity        time.Duration = math.MaxInt64
+	brutal          time.Duration = -1
+	infinity        time.Duration = math.MaxInt64
 	defaultShutdown               = 5 * time.Second
 )
 
@@ -152,7 +152,7 @@ func (c Child) complete(of Config) (Child, error) {
 	switch {
 	case c.Restart > Temporary:
 		return c, problem(errSupervisorConfig, "child %q has restart type %d", c.ID, c.Restart)
-	case c.Shutdown < Brutal:
+	case c.Shutdown < brutal:
 		return c, problem(errSupervisorConfig, "child %q has shutdown %s", c.ID, c.Shutdown)
 	case c.Significant && c.Restart == Permanent:
 		return c, problem(errSupervisorConfig, "child %q is permanent, so it is always restarted and cannot be significant", c.ID)
@@ -162,7 +162,7 @@ func (c Child) complete(of Config) (Child, error) {
 	if c.Shutdown == 0 {
 		c.Shutdown = defaultShutdown
 		if supervises(c.Start.Behavior()) {
-			c.Shutdown = Infinity
+			c.Shutdown = infinity
 		}
 	}
 	return c, nil

@@ -43,7 +43,7 @@ func dynamicOf[A any]() *actor.Behavior[dynamic[A], dynamicPlan[A]] {
 type dynamic[A any] struct {
 	dynamicPlan[A]
 	children   map[actor.PID]one[A]
-	shutting   map[actor.PID]*shutting // of children, those that TerminateOne has sent an exit
+	shutting   map[actor.PID]*shutting // of children, those that TerminateChild has sent an exit
 	restarting int                     // retries on their way
 	ending     error                   // why the supervisor ends as soon as its children have; nil while it does not
 	history    history
@@ -73,7 +73,7 @@ func (s *dynamic[A]) init(p *actor.Process, with dynamicPlan[A]) (err error) {
 		return problem(errSupervisorConfig, "a dynamic supervisor takes no ID, Start, Significant, Strategy and AutoShutdown")
 	}
 	if supervises(s.behavior) && with.each.Shutdown == 0 {
-		s.each.Shutdown = Infinity
+		s.each.Shutdown = infinity
 	}
 	if s.config.Name != "" {
 		if err := p.Register(s.config.Name); err != nil {
@@ -86,8 +86,8 @@ func (s *dynamic[A]) init(p *actor.Process, with dynamicPlan[A]) (err error) {
 }
 
 // StartOne starts a child of a dynamic supervisor and passes args to its Init. Their type must be the one that the behaviour
-// takes, else the error is actor.ErrNotHandled. The other errors are that of the child's Init, ErrSupervisorEnding, and those of
-// actor.Call.
+// takes, else the error is actor.ErrNotHandled. The other errors are that of the child's Init, one with the name SupervisorEnding, and those
+// of actor.Call.
 func StartOne[Args any, A actor.Address](ctx context.Context, from actor.Sender, supervisor A, args Args) (actor.PID, error) {
 	return actor.Call[actor.PID](ctx, from, supervisor, startOne[Args]{args})
 }
@@ -96,7 +96,7 @@ type startOne[A any] struct{ Args A }
 
 func (s *dynamic[A]) start(p *actor.Process, m startOne[A]) (actor.PID, error) {
 	if s.ending != nil {
-		return actor.PID{}, ErrSupervisorEnding
+		return actor.PID{}, errSupervisorEnding
 	}
 	pid, err := s.spawn(p, m.Args)
 	if err != nil {
@@ -112,13 +112,6 @@ func (s *dynamic[A]) keep(pid actor.PID, args A, restarts int32) {
 		c.args = args
 	}
 	s.children[pid] = c
-}
-
-// TerminateOne ends a child of a dynamic supervisor according to its Shutdown, and returns when it has ended. It is forgotten
-// then. Errors: ErrNoChild, and those of actor.Call: a child may take longer to end than ctx allows, and ends all the same.
-func TerminateOne[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, child actor.PID) error {
-	_, err := actor.Call[struct{}](ctx, from, supervisor, terminateOne{child})
-	return err
 }
 
 type terminateOne struct{ Child actor.PID }
@@ -145,11 +138,11 @@ func (s *dynamic[A]) terminate(p *actor.Process, m terminateOne) (none struct{},
 // shut ends one child according to its Shutdown: by an exit or by a kill.
 func (s *dynamic[A]) shut(p *actor.Process, pid actor.PID, c *shutting) {
 	switch s.each.Shutdown {
-	case Brutal:
+	case brutal:
 		actor.Kill(p, pid)
 		c.timer = actor.SendAfter(p, p.PID(), killTimeout, tooLate{pid, true})
 		return
-	case Infinity:
+	case infinity:
 	default:
 		c.timer = actor.SendAfter(p, p.PID(), s.each.Shutdown, tooLate{pid, false})
 	}
@@ -242,16 +235,16 @@ func (s *dynamic[A]) end(p *actor.Process, reason error) {
 	}
 	s.ending = reason
 	for pid := range s.children {
-		if s.each.Shutdown == Brutal {
+		if s.each.Shutdown == brutal {
 			actor.Kill(p, pid)
 		} else {
 			actor.Stop(p, pid, actor.ErrShutdown)
 		}
 	}
 	switch s.each.Shutdown {
-	case Brutal:
+	case brutal:
 		actor.SendAfter(p, p.PID(), killTimeout, tooLate{killed: true})
-	case Infinity:
+	case infinity:
 	default:
 		actor.SendAfter(p, p.PID(), s.each.Shutdown, tooLate{})
 	}
@@ -303,8 +296,8 @@ func (s *dynamic[A]) exit(p *actor.Process, e actor.Exit) error {
 	return nil
 }
 
-func (s *dynamic[A]) describe(*actor.Process, describe) (Description, error) {
-	d := Description{Name: s.config.Name, Dynamic: true, Children: []Info{}}
+func (s *dynamic[A]) describe(*actor.Process, describe) (description, error) {
+	d := description{Name: s.config.Name, Dynamic: true, Children: []described{}}
 	for pid, c := range s.children {
 		if len(d.Children) == maxListed {
 			break
@@ -313,7 +306,7 @@ func (s *dynamic[A]) describe(*actor.Process, describe) (Description, error) {
 		if s.ending != nil || s.shutting[pid] != nil {
 			state = ending
 		}
-		d.Children = append(d.Children, Info{"", pid, s.behavior, supervises(s.behavior), s.each.Restart, int(c.restarts), state})
+		d.Children = append(d.Children, described{"", pid, s.behavior, supervises(s.behavior), s.each.Restart, int(c.restarts), state})
 	}
 	d.Unlisted = len(s.children) + s.restarting - len(d.Children)
 	return d, nil

@@ -98,22 +98,22 @@ func TestDynamicTakesNoArgsOfAnotherType(t *testing.T) {
 	}
 }
 
-func TestTerminateOneEndsAndForgetsAChild(t *testing.T) {
+func TestTerminateChildEndsAndForgetsAChildOfADynamicSupervisor(t *testing.T) {
 	w := newWorld(t)
 	pid := w.dynamic(supervise.Config{}, supervise.Child{})
 	a := w.one(pid, w.job("a"))
 	w.one(pid, w.job("b"))
-	if err := supervise.TerminateOne(t.Context(), w.system, pid, a); err != nil {
+	if err := supervise.TerminateChild(t.Context(), w.system, pid, a); err != nil {
 		t.Fatal(err)
 	}
 	w.expect("start a", "start b", "shut a")
 	w.nothingElse(pid)
-	if err := supervise.TerminateOne(t.Context(), w.system, pid, a); !errors.Is(err, supervise.ErrNoChild) {
+	if err := supervise.TerminateChild(t.Context(), w.system, pid, a); !errors.Is(err, supervise.ErrNoChild) {
 		t.Error(err)
 	}
 }
 
-func TestTerminateOneKillsAChildThatDoesNotEndInTime(t *testing.T) {
+func TestTerminateChildKillsAChildOfADynamicSupervisorThatDoesNotEndInTime(t *testing.T) {
 	w := newWorld(t)
 	pid := w.dynamic(supervise.Config{}, supervise.Child{Shutdown: 2 * time.Second})
 	hold := make(chan struct{})
@@ -125,7 +125,7 @@ func TestTerminateOneKillsAChildThatDoesNotEndInTime(t *testing.T) {
 	w.expect("start a", "block a")
 	ended := w.watch(a)
 	done := make(chan error)
-	go func() { done <- supervise.TerminateOne(context.Background(), w.system, pid, a) }()
+	go func() { done <- supervise.TerminateChild(context.Background(), w.system, pid, a) }()
 	w.clock.armed(t, 2*time.Second)
 	w.clock.pass(2 * time.Second)
 	w.clock.armed(t, 5*time.Second)
@@ -217,7 +217,7 @@ func TestDynamicKillsThoseThatDoNotEndInTimeTogether(t *testing.T) {
 
 func TestDynamicBrutalKillsAll(t *testing.T) {
 	w := newWorld(t)
-	pid := w.dynamic(supervise.Config{}, supervise.Child{Shutdown: supervise.Brutal})
+	pid := w.dynamic(supervise.Config{}, supervise.Child{Shutdown: -1})
 	a := w.watch(w.one(pid, w.job("a")))
 	w.expect("start a")
 	ended := w.watch(pid)

@@ -53,7 +53,7 @@ func Example() {
 	_, err = actor.Call[int](ctx, system, savings, deposit{-5}) // the account ends, and starts anew
 	fmt.Println(err)
 	for {
-		if list, _ := supervise.Children(ctx, system, bank); list[0].Restarts == 1 {
+		if d, _ := supervise.Describe(ctx, system, bank); d.Children[0].Restarts == 1 {
 			break
 		}
 	}
@@ -82,8 +82,8 @@ func ExampleDynamic() {
 		}
 		fmt.Println(actor.Call[int](ctx, system, pid, deposit{10}))
 	}
-	list, _ := supervise.Children(ctx, system, bank)
-	fmt.Println(len(list), "accounts")
+	d, _ := supervise.Describe(ctx, system, bank)
+	fmt.Println(len(d.Children), "accounts")
 	// Output:
 	// 10 <nil>
 	// 11 <nil>

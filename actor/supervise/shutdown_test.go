@@ -3,6 +3,7 @@ package supervise_test
 import (
 	"context"
 	"errors"
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -78,7 +79,7 @@ func TestChildThatDoesNotEndInTimeIsKilled(t *testing.T) {
 func TestBrutalKillsWithoutTerminate(t *testing.T) {
 	w := newWorld(t)
 	b := w.worker("b")
-	b.Shutdown = supervise.Brutal
+	b.Shutdown = -1
 	pid := w.start(supervise.Spec(supervise.Config{}, w.worker("a"), b))
 	w.expect("start a", "start b")
 	ended := w.watch(w.child(pid, "b").PID)
@@ -92,7 +93,7 @@ func TestBrutalKillsWithoutTerminate(t *testing.T) {
 func TestInfinityWaits(t *testing.T) {
 	w := newWorld(t)
 	b, hold := w.held("b")
-	b.Shutdown = supervise.Infinity
+	b.Shutdown = math.MaxInt64
 	pid := w.start(supervise.Spec(supervise.Config{}, w.worker("a"), b))
 	w.expect("start a", "start b")
 	actor.Stop(w.system, pid, nil)
@@ -205,7 +206,7 @@ func TestSupervisorWorksWhileAChildTakesItsTimeToEnd(t *testing.T) {
 func TestKillEndsASupervisorThatWaitsForAChild(t *testing.T) {
 	w := newWorld(t)
 	b, hold := w.held("b")
-	b.Shutdown = supervise.Infinity
+	b.Shutdown = math.MaxInt64
 	pid := w.start(supervise.Spec(supervise.Config{}, w.worker("a"), b))
 	w.expect("start a", "start b")
 	ended := w.watch(pid)

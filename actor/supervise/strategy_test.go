@@ -2,10 +2,12 @@ package supervise_test
 
 import (
 	"errors"
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/supervise"
 )
@@ -25,7 +27,7 @@ func TestFailedStartEndsThoseStartedBeforeLastFirst(t *testing.T) {
 	fails.Store(1)
 	_, err := supervise.Spec(supervise.Config{}, w.worker("a"), w.worker("b"), w.unwilling("c", &fails), w.worker("d")).Start(w.system)
 	w.expect("start a", "start b", "fail c", "shut b", "shut a")
-	if !errors.Is(err, supervise.ErrChildNotStarted) || !errors.Is(err, errCrash) {
+	if !errors.Is(err, sabir.NewError(sabir.CodeAborted, "ChildNotStarted", "")) || !errors.Is(err, errCrash) {
 		t.Error(err)
 	}
 }
@@ -41,8 +43,8 @@ func TestFailedStartEndsThoseStartedBeforeEachAsItsShutdownSays(t *testing.T) {
 	go func() {
 		_, err := supervise.Spec(supervise.Config{},
 			w.worker("a"),
-			supervise.Child{ID: "slow", Start: working.Spec(slow), Shutdown: supervise.Infinity},
-			supervise.Child{ID: "brutal", Start: working.Spec(w.job("brutal")), Shutdown: supervise.Brutal},
+			supervise.Child{ID: "slow", Start: working.Spec(slow), Shutdown: math.MaxInt64},
+			supervise.Child{ID: "brutal", Start: working.Spec(w.job("brutal")), Shutdown: -1},
 			w.unwilling("c", &fails),
 		).Start(w.system)
 		failed <- err
@@ -50,7 +52,7 @@ func TestFailedStartEndsThoseStartedBeforeEachAsItsShutdownSays(t *testing.T) {
 	w.expect("start a", "start slow", "start brutal", "fail c")
 	close(hold)
 	w.expect("shut slow", "shut a")
-	if err := <-failed; !errors.Is(err, supervise.ErrChildNotStarted) {
+	if err := <-failed; !errors.Is(err, sabir.NewError(sabir.CodeAborted, "ChildNotStarted", "")) {
 		t.Error(err)
 	}
 }
@@ -61,7 +63,7 @@ func TestSupervisorDoesNotStartWhenAChildPanicsInInit(t *testing.T) {
 	j.init = func(*actor.Process) error { panic("no") }
 	_, err := supervise.Spec(supervise.Config{}, w.worker("a"), supervise.Child{ID: "b", Start: working.Spec(j)}).Start(w.system)
 	w.expect("start a", "shut a")
-	if !errors.Is(err, supervise.ErrChildNotStarted) || !errors.Is(err, actor.ErrPanic) {
+	if !errors.Is(err, sabir.NewError(sabir.CodeAborted, "ChildNotStarted", "")) || !errors.Is(err, actor.ErrPanic) {
 		t.Error(err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // Spec is a supervisor with its children, to be started: by Spec.Start, or by another supervisor whose child it is. It starts
 // its children in their order before Start returns. Where one does not start, those before it are ended again, the last one
-// first, and Start returns ErrChildNotStarted. A child whose Init returns actor.ErrNormal is no failure: it stays in the list without a
+// first, and Start returns errChildNotStarted. A child whose Init returns actor.ErrNormal is no failure: it stays in the list without a
 // process.
 //
 // A supervisor ends its children, the last one first, before it ends itself.
@@ -320,10 +320,10 @@ func (s *supervisor) catchUp(p *actor.Process) {
 func (s *supervisor) shut(p *actor.Process, c *child) {
 	c.state = ending
 	switch c.Shutdown {
-	case Brutal:
+	case brutal:
 		s.kill(p, c)
 		return
-	case Infinity:
+	case infinity:
 	default:
 		c.timer = actor.SendAfter(p, p.PID(), c.Shutdown, tooLate{c.pid, false})
 	}

@@ -9,58 +9,39 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// Node is a process in a supervision tree.
-type Node struct {
-	Info
-	Name     string   `json:"name,omitempty"`     // of a supervisor: Config.Name
-	Strategy Strategy `json:"strategy"`           // of a supervisor
-	Dynamic  bool     `json:"dynamic,omitempty"`  // of a supervisor
-	Children []Node   `json:"children,omitempty"` // of a supervisor
-	Unlisted int      `json:"unlisted,omitempty"` // children that are not in Children, see maxListed
-	Problem  string   `json:"problem,omitempty"`  // why it is not known what is below a supervisor
-}
-
 // maxDepth bounds how deep Tree goes.
 const maxDepth = 100
 
 // Tree is a supervisor with all below it. It asks one supervisor after the other, so the tree may show what never was at one
-// time. A supervisor below that does not answer is shown with its Problem. Errors are those of actor.Call to the first one,
+// time. A supervisor below that does not answer is shown with its Problem. Errors are those of Describe for the first one,
 // and of ctx.
-func Tree[A actor.Address](ctx context.Context, from actor.Sender, supervisor A) (Node, error) {
-	d, err := Describe(ctx, from, supervisor)
+func Tree[A actor.Address](ctx context.Context, from actor.Sender, supervisor A) (Info, error) {
+	root, err := Describe(ctx, from, supervisor)
 	if err != nil {
-		return Node{}, err
+		return Info{}, err
 	}
-	root := Node{Info: Info{Supervisor: true, Behavior: fixedName, State: running}}
-	if pid, ok := any(supervisor).(actor.PID); ok {
-		root.PID = pid
-	}
-	if d.Dynamic {
-		root.Behavior = dynamicName
-	}
-	root.grow(ctx, from, d, 1)
+	root.grow(ctx, from, 1)
 	return root, ctx.Err()
 }
 
-func (n *Node) grow(ctx context.Context, from actor.Sender, d Description, depth int) {
-	n.Name, n.Strategy, n.Dynamic, n.Unlisted = d.Name, d.Strategy, d.Dynamic, d.Unlisted
-	n.Children = make([]Node, len(d.Children))
-	for i, info := range d.Children {
-		below := &n.Children[i]
-		below.Info = info
-		if !info.Supervisor || info.PID.Zero() || ctx.Err() != nil {
+// grow asks the supervisors among the children.
+func (i *Info) grow(ctx context.Context, from actor.Sender, depth int) {
+	for n := range i.Children {
+		below := &i.Children[n]
+		if !below.Supervisor || below.PID.Zero() || ctx.Err() != nil {
 			continue
 		}
 		if depth == maxDepth {
 			below.Problem = fmt.Sprintf("the tree is shown to a depth of %d", maxDepth)
 			continue
 		}
-		d, err := Describe(ctx, from, info.PID)
+		d, err := actor.Call[description](ctx, from, below.PID, describe{})
 		if err != nil {
 			below.Problem = reason(err)
 			continue
 		}
-		below.grow(ctx, from, d, depth+1)
+		below.add(d)
+		below.grow(ctx, from, depth+1)
 	}
 }
 
@@ -77,13 +58,13 @@ func reason(err error) string {
 //	├─ db · store · permanent · local/18a3f0c2d1e00000/2.1
 //	└─ orders · supervisor, rest-for-one · permanent · local/18a3f0c2d1e00000/3.1 · 2 restarts
 //	   └─ desk · desk · transient · ended
-func (n Node) String() string {
+func (n Info) String() string {
 	var b strings.Builder
 	n.draw(&b, "", "")
 	return b.String()
 }
 
-func (n Node) draw(b *strings.Builder, first, rest string) {
+func (n Info) draw(b *strings.Builder, first, rest string) {
 	b.WriteString(first)
 	b.WriteString(strings.Join(n.words(), " · "))
 	b.WriteByte('\n')
@@ -99,7 +80,7 @@ func (n Node) draw(b *strings.Builder, first, rest string) {
 	}
 }
 
-func (n Node) words() []string {
+func (n Info) words() []string {
 	var w []string
 	add := func(word string) {
 		if word != "" {

@@ -62,7 +62,7 @@ func TestTreeSurvivesJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var read supervise.Node
+	var read supervise.Info
 	if err := json.Unmarshal(text, &read); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestTreeShowsASupervisorThatDoesNotAnswer(t *testing.T) {
 	inner := w.child(pid, "inner").PID
 	go supervise.StartChild(t.Context(), w.system, inner, supervise.Child{ID: "b", Start: working.Spec(j)})
 	w.expect("wait")
-	shown := make(chan supervise.Node)
+	shown := make(chan supervise.Info)
 	go func() {
 		tree, err := supervise.Tree(t.Context(), w.system, pid)
 		if err != nil {

@@ -32,7 +32,7 @@ var witnessing = actor.Define[witness, struct{}]("supervisor.witness", nil,
 func (w *witness) untilEnd(p *actor.Process, m untilEnd) (bool, error) {
 	w.turn++
 	w.waits, w.ref = p.Request(), p.Monitor(m.PID)
-	if m.Limit != Infinity {
+	if m.Limit != infinity {
 		actor.SendAfter(p, p.PID(), m.Limit, tooLong{w.turn})
 	}
 	return false, actor.ErrNoReply
@@ -63,7 +63,7 @@ func endAll(p *actor.Process, children []*child) {
 		return
 	}
 	defer actor.Kill(p, w)
-	ctx, cancel := context.WithTimeout(p.Context(), Infinity) // without one, a call ends after actor.CallTimeout
+	ctx, cancel := context.WithTimeout(p.Context(), infinity) // without one, a call ends after actor.CallTimeout
 	defer cancel()
 	ended := func(c *child, limit time.Duration) bool {
 		ok, err := actor.Call[bool](ctx, p, w, untilEnd{c.pid, limit})
@@ -73,7 +73,7 @@ func endAll(p *actor.Process, children []*child) {
 		if c.pid.Zero() {
 			continue
 		}
-		if c.Shutdown != Brutal {
+		if c.Shutdown != brutal {
 			actor.Stop(p, c.pid, actor.ErrShutdown)
 			if ended(c, c.Shutdown) {
 				continue

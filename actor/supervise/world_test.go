@@ -81,11 +81,11 @@ func (w *world) start(spec actor.Spec) actor.PID {
 
 func (w *world) children(supervisor actor.PID) []supervise.Info {
 	w.Helper()
-	list, err := supervise.Children(w.Context(), w.system, supervisor)
+	d, err := supervise.Describe(w.Context(), w.system, supervisor)
 	if err != nil {
 		w.Fatal(err)
 	}
-	return list
+	return d.Children
 }
 
 // states is the children with their states.

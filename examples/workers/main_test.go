@@ -41,8 +41,8 @@ func TestNoAcceptedJobIsLostWhenProcessesAreKilled(t *testing.T) {
 				_ = actor.Kill(system, info.Workers[id%3])
 			}
 		case id == 120:
-			if list, err := supervise.Children(ctx, system, jobs); err == nil && len(list) > 0 {
-				_ = actor.Kill(system, list[0].PID) // a job; it may be done by now
+			if d, err := supervise.Describe(ctx, system, jobs); err == nil && len(d.Children) > 0 {
+				_ = actor.Kill(system, d.Children[0].PID) // a job; it may be done by now
 			}
 		}
 	}

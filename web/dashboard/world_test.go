@@ -194,7 +194,7 @@ func (w *world) openProcesses() {
 	out, _ := w.system.Whereis("outbox")
 	must(w.tb, actor.Send(w.system, out, fall{}))
 	for again, there := out, true; !there || again == out; again, there = w.system.Whereis("outbox") { // until its supervisor has restarted it
-		_, err := supervise.Children(w.tb.Context(), w.system, actor.Name{Name: "mailroom"})
+		_, err := supervise.Describe(w.tb.Context(), w.system, actor.Name{Name: "mailroom"})
 		must(w.tb, err)
 	}
 	_, err = desks.Spec(nil).Start(w.system)
