@@ -140,7 +140,7 @@ func TestAFailedCheckIsNamedToEverybodyAndItsErrorToOperatorsOnly(t *testing.T) 
 	const key = "0123456789abcdef"
 	const secret = "dial tcp 10.1.2.3:5432: connection refused"
 	users := sabir.NewService("users", sabir.Ready("db", func(context.Context) error { return errors.New(secret) }))
-	node := start(t, sabir.Serve(users), admin.Serve("0.0.0.0:0", gateway.Key(key)), sabir.HTTP("0.0.0.0:0", web.AllowUnauthenticated()))
+	node := start(t, sabir.Serve(users), admin.Serve("0.0.0.0:0", gateway.Key(key)), sabir.HTTP("0.0.0.0:0", web.With(web.Config{AllowUnauthenticated: true})))
 	for name, addr := range map[string]string{"admin": node.AdminAddr(), "web": node.HTTPAddr()} {
 		status, body := get(t, addr, "/ready")
 		if status != 503 || !strings.Contains(body, "db") || strings.Contains(body, "10.1.2.3") {
@@ -190,7 +190,7 @@ func TestANodeRefusesToServeOperatorsWhereAnybodyCouldAsk(t *testing.T) {
 		"certificates nobody checks":     {admin.Serve("0.0.0.0:0", admin.Profiler(), gateway.TLS(asks)), "RequireAndVerifyClientCert"},
 		"TLS without a certificate":      {admin.Serve(":0", gateway.TLS(&tls.Config{})), "no certificate"},
 		"no port":                        {admin.Serve("localhost"), "host:port"},
-		"an option of the HTTP gateway":  {admin.Serve(":0", web.AllowUnauthenticated()), "another package"},
+		"an option of the HTTP gateway":  {admin.Serve(":0", web.With(web.Config{AllowUnauthenticated: true})), "another package"},
 		"two keys":                       {admin.Serve(":0", gateway.Key("0123456789abcdef"), gateway.Key("0123456789abcdef")), "gateway.Key"},
 	} {
 		node := sabir.NewNode(c.option, quiet)

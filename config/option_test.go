@@ -105,7 +105,7 @@ func TestTheCodeSaysBesideTheSettingsWhatIsServedTracedAndLogged(t *testing.T) {
 		Telemetry:  telemetry.Config{Traces: &spans},
 		LogHandler: func(slog.Handler) slog.Handler { return telemetry.Redact(slog.NewJSONHandler(lines, nil), "password") },
 	})
-	node := sabir.NewNode(l.Option(web.Mount("/rope", http.NotFoundHandler())))
+	node := sabir.NewNode(l.Option(web.With(web.Config{Mount: map[string]http.Handler{"/rope": http.NotFoundHandler()}})))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

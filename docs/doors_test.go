@@ -99,7 +99,9 @@ func TestDoorsOfTheGuide(t *testing.T) {
 	// end
 	// doc: mcp-oauth
 	guarded := sabir.HTTP("0.0.0.0:3000",
-		web.Auth(auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Audiences: []string{"https://api.example.com/mcp"}})),
+		web.With(web.Config{Auth: []auth.Authenticator{
+			auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Audiences: []string{"https://api.example.com/mcp"}}),
+		}}),
 		mcp.At("/mcp", mcp.Config{Tools: []string{"orders.*"}, OAuthResource: "https://api.example.com/mcp", OAuthServers: []string{"https://login.example.com"}}))
 	// end
 	if getInvoice == nil || node == nil || tools == nil || store == nil || sender == nil || receiver == nil || guarded == nil {

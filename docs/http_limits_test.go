@@ -22,10 +22,10 @@ import (
 func TestATenantOfTheGuideHasALimitOfItsOwn(t *testing.T) {
 	secret := []byte(strings.Repeat("s", 32))
 	// doc: tenant-limit
-	limited := sabir.HTTP("127.0.0.1:0",
-		web.Auth(auth.JWT(auth.JWTConfig{Secret: secret})),                    // first: the limit reads the token's claims
-		web.Filters(filter.RateLimit{Rate: 50, Burst: 50, ByClaim: "tenant"}), // all callers of a tenant together
-	)
+	limited := sabir.HTTP("127.0.0.1:0", web.With(web.Config{
+		Auth:      []auth.Authenticator{auth.JWT(auth.JWTConfig{Secret: secret})},
+		AfterAuth: web.Filters{filter.RateLimit{Rate: 50, Burst: 50, ByClaim: "tenant"}}, // it reads the token's claims: all callers of a tenant together
+	}))
 	// end
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", func(_ context.Context, in HelloRequest) (HelloReply, error) {

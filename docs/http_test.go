@@ -115,13 +115,14 @@ func TestHTTPOfTheGuide(t *testing.T) {
 	}}
 	// end
 	// doc: filters
-	filters := web.Filters(
+	filters := web.With(web.Config{Filters: web.Filters{
 		filter.Log{},
 		filter.Secure{},
 		filter.CORS{Origins: []string{"https://app.example.com"}, Credentials: true},
 		filter.Compress{},
 		filter.Cache{},
-		filter.RateLimit{Rate: 50, Burst: 100})
+		filter.RateLimit{Rate: 50, Burst: 100},
+	}})
 	// end
 	var public fs.FS = fstest.MapFS{"public/index.html": {Data: []byte("<p>Sabir</p>")}}
 	oldHandler := http.NotFoundHandler()
@@ -130,10 +131,13 @@ func TestHTTPOfTheGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mounts := []gateway.HTTPOption{web.Static("/app", page), web.Mount("/legacy", oldHandler)}
+	mounts := web.With(web.Config{
+		Static: map[string]fs.FS{"/app": page},
+		Mount:  map[string]http.Handler{"/legacy": oldHandler},
+	})
 	// end
-	node := startFor(t, sabir.NodeID("shop-1"), sabir.Serve(items, files, users, account), sabir.HTTP("127.0.0.1:0",
-		append(mounts, web.Auth(sessions), web.AllowAnonymous(), filters, web.Filters(maintenance), web.Info("Shop", "1.2", "Sells rope."), openapi.At("/docs"))...))
+	node := startFor(t, sabir.NodeID("shop-1"), sabir.Serve(items, files, users, account), sabir.HTTP("127.0.0.1:0", mounts, filters, openapi.At("/docs"),
+		web.With(web.Config{Auth: []auth.Authenticator{sessions}, AllowAnonymous: true, AfterAuth: web.Filters{maintenance}, Title: "Shop", Version: "1.2", Description: "Sells rope."})))
 	for path, want := range map[string]int{
 		"/shops/7/items?page=2&tag=a": 200, "/shops/7/items?page=-1": 422, "/app/index.html": 200, "/legacy/x": 404, "/docs": 200, "/health": 200,
 	} {
@@ -183,9 +187,10 @@ func httpOfOthers(ctx context.Context, greeter *sabir.Service, users *sabir.Serv
 	node := sabir.NewNode(sabir.Serve(greeter), sabir.HTTP(":3000"))
 	// end
 	// doc: authenticators
-	open := sabir.HTTP("0.0.0.0:3000", web.Auth(
+	open := sabir.HTTP("0.0.0.0:3000", web.With(web.Config{Auth: []auth.Authenticator{
 		auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Issuers: []string{"https://login.example.com"}, Audiences: []string{"shop"}}),
-		auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{os.Getenv("BACKUP_KEY"): {Subject: "backup", Roles: []string{"reader"}}}})))
+		auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{os.Getenv("BACKUP_KEY"): {Subject: "backup", Roles: []string{"reader"}}}}),
+	}}))
 	// end
 	// doc: session-store
 	store, err := redissessions.Open(redissessions.Config{URL: "redis://sessions.internal:6379", Name: "shop"})
@@ -198,9 +203,10 @@ func httpOfOthers(ctx context.Context, greeter *sabir.Service, users *sabir.Serv
 	err = sessions.SignOutEverywhere(ctx, "ada") // all sessions of a subject, on all nodes
 	// end
 	// doc: groups
-	grouped := sabir.HTTP(":3000",
-		web.Group("/v1", web.Services("users", "orders"), web.Filters(filter.RateLimit{Rate: 50, Burst: 100}), web.BodyLimit(16<<10)),
-		web.Group("/admin", web.Services("reports"), web.Auth(sessions), web.Use(auth.Require("admin"))))
+	grouped := sabir.HTTP(":3000", web.With(web.Config{Groups: map[string]web.Config{
+		"/v1":    {Services: []string{"users", "orders"}, Filters: web.Filters{filter.RateLimit{Rate: 50, Burst: 100}}, BodyLimit: 16 << 10},
+		"/admin": {Services: []string{"reports"}, Auth: []auth.Authenticator{sessions}, Use: []sabir.Wrapper{auth.Require("admin")}},
+	}}))
 	// end
 	// doc: handler
 	inside := sabir.NewNode(sabir.Serve(greeter)) // without sabir.HTTP
@@ -215,11 +221,11 @@ func httpOfOthers(ctx context.Context, greeter *sabir.Service, users *sabir.Serv
 	// end
 	// doc: gateway
 	gate := sabir.NewNode(
-		sabir.Join("tcp://10.0.0.5:7700", cluster.KeyFromEnv("SABIR_KEY")),                                   // the key of the cluster
-		sabir.HTTP("0.0.0.0:3000", gateway.Key(os.Getenv("HTTP_KEY")), web.Forward("users.*", "orders.get"))) // the key that callers send
+		sabir.Join("tcp://10.0.0.5:7700", cluster.KeyFromEnv("SABIR_KEY")),                                                               // the key of the cluster
+		sabir.HTTP("0.0.0.0:3000", gateway.Key(os.Getenv("HTTP_KEY")), web.With(web.Config{Forward: []string{"users.*", "orders.get"}}))) // the key that callers send
 	// end
 	// doc: docs-page
-	documented := sabir.HTTP(":3000", web.Info("Shop", "1.2", "Sells rope."), openapi.At("/docs"))
+	documented := sabir.HTTP(":3000", web.With(web.Config{Title: "Shop", Version: "1.2", Description: "Sells rope."}), openapi.At("/docs"))
 	// end
 	// doc: dashboard
 	ring := dashboard.Traces(4096)

@@ -25,7 +25,7 @@ const (
 )
 
 func keys() gateway.HTTPOption {
-	return web.Auth(auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{adaKey: {Subject: "ada", Roles: []string{"keeper"}}, bobKey: {Subject: "bob", Roles: []string{"reader", "two words"}}}}))
+	return web.With(web.Config{Auth: []auth.Authenticator{auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{adaKey: {Subject: "ada", Roles: []string{"keeper"}}, bobKey: {Subject: "bob", Roles: []string{"reader", "two words"}}}})}})
 }
 
 // vault is a service that only keepers may use, and that says who calls.
@@ -100,7 +100,7 @@ func TestFiltersAndMiddlewaresOfTheServerHoldForTools(t *testing.T) {
 		}
 	}}
 	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Tools: []string{"orders.*"}}),
-		web.Group("/v1", web.Services("orders"), web.Filters(look), web.Use(count)))
+		web.With(web.Config{Groups: map[string]web.Config{"/v1": {Services: []string{"orders"}, Filters: web.Filters{look}, Use: []sabir.Wrapper{count}}}}))
 	callTool(t, connect(t, base+"/mcp", withoutSessions, nil), "orders_get", map[string]any{"id": "o-1"})
 	if seen.Load() != 1 || wrapped.Load() != 1 {
 		t.Errorf("the filter saw %d calls and the middleware %d, want 1", seen.Load(), wrapped.Load())
@@ -109,7 +109,7 @@ func TestFiltersAndMiddlewaresOfTheServerHoldForTools(t *testing.T) {
 
 func TestRateLimitsHoldForTools(t *testing.T) {
 	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Tools: []string{"orders.*"}}),
-		web.Group("/v1", web.Services("orders"), web.Filters(filter.RateLimit{Rate: 0.001, Burst: 2})))
+		web.With(web.Config{Groups: map[string]web.Config{"/v1": {Services: []string{"orders"}, Filters: web.Filters{filter.RateLimit{Rate: 0.001, Burst: 2}}}}}))
 	session := connect(t, base+"/mcp", withoutSessions, nil)
 	for i := range 3 {
 		result, texts := callTool(t, session, "orders_list", nil)
@@ -135,7 +135,7 @@ func TestACancelledCallEndsItsHandler(t *testing.T) {
 	for _, revision := range revisions {
 		t.Run(revision, func(t *testing.T) {
 			service, began, ended := waiting()
-			_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.RequestTimeout(waitLimit))
+			_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.With(web.Config{RequestTimeout: waitLimit}))
 			session := connect(t, base+"/mcp", revision, nil)
 			ctx, cancel := context.WithCancel(t.Context())
 			answered := make(chan error, 1)
@@ -156,7 +156,7 @@ func TestACancelledCallEndsItsHandler(t *testing.T) {
 // In the revision without sessions the end of the connection is the cancel.
 func TestAClientThatGoesEndsItsCallWithoutSessions(t *testing.T) {
 	service, began, ended := waiting()
-	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.RequestTimeout(waitLimit))
+	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.With(web.Config{RequestTimeout: waitLimit}))
 	body, header := alone("tools/call", `"name":"waiting_wait","arguments":{}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, "POST", base+"/mcp", strings.NewReader(body))
@@ -185,7 +185,7 @@ func TestAClientThatGoesEndsItsCallWithoutSessions(t *testing.T) {
 
 func TestACallThatTakesTooLongIsAnErrorForTheModel(t *testing.T) {
 	service, _, _ := waiting()
-	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.RequestTimeout(100*time.Millisecond))
+	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.With(web.Config{RequestTimeout: 100 * time.Millisecond}))
 	result, texts := callTool(t, connect(t, base+"/mcp", withoutSessions, nil), "waiting_wait", nil)
 	if !result.IsError || !strings.Contains(texts[1], `"code":"DeadlineExceeded"`) {
 		t.Errorf("%q", texts)

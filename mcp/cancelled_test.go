@@ -50,7 +50,7 @@ func post(t *testing.T, url, body string, header []string) <-chan string {
 func TestACallThatItsClientHasCancelledIsNotAnswered(t *testing.T) {
 	for _, id := range []string{"7", `"seven"`} {
 		service, began, ended := waiting()
-		_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.RequestTimeout(waitLimit))
+		_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.With(web.Config{RequestTimeout: waitLimit}))
 		session := initialize(t, base+"/mcp")
 		came := post(t, base+"/mcp", fmt.Sprintf(callWait, id), session)
 		<-began
@@ -70,7 +70,7 @@ func TestACallThatItsClientHasCancelledIsNotAnswered(t *testing.T) {
 func TestACallIsAnsweredThatAnotherCallerOrSessionHasCancelled(t *testing.T) {
 	release := make(chan struct{})
 	service, began := released(release)
-	_, base := start(t, []*sabir.Service{service}, keys(), mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.RequestTimeout(waitLimit))
+	_, base := start(t, []*sabir.Service{service}, keys(), mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.With(web.Config{RequestTimeout: waitLimit}))
 	url := base + "/mcp"
 	session, other := initialize(t, url, "X-Api-Key", adaKey), initialize(t, url, "X-Api-Key", adaKey)
 	came := post(t, url, fmt.Sprintf(callWait, "7"), session)

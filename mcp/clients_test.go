@@ -29,7 +29,7 @@ func TestTheClientsForTypeScriptGetWhatTheyAskFor(t *testing.T) {
 		t.Run(generation, func(t *testing.T) {
 			count, _ := counter()
 			wait, began, ended := waiting()
-			_, base := start(t, []*sabir.Service{orders(), count, wait}, web.RequestTimeout(waitLimit),
+			_, base := start(t, []*sabir.Service{orders(), count, wait}, web.With(web.Config{RequestTimeout: waitLimit}),
 				mcp.At("/mcp", mcp.Config{Tools: []string{"**"}, Resources: []string{"orders.*"}, Prompts: prompts}))
 			client := exec.CommandContext(t.Context(), node, "check.mjs", generation, base+"/mcp")
 			client.Dir, client.Stderr = dir, os.Stderr

@@ -18,7 +18,7 @@ import (
 // Config says what [At] and [ServeStdio] offer. A mistake in it is an error of the node's start.
 type Config struct {
 	// Tools offers the actions and streams that match one of the patterns, such as "orders.*", "orders.get" or "**", in any version. Only
-	// what callers of the server can reach over HTTP is offered: public actions of the node, and those of other nodes that web.Forward
+	// what callers of the server can reach over HTTP is offered: public actions of the node, and those of other nodes that Forward of web.Config
 	// names. Default: none.
 	Tools []string
 	// ReadOnly leaves out, of what Tools names, all actions that do not declare that they only read: by a route with GET and none with
@@ -51,7 +51,7 @@ type Config struct {
 	// metadata (RFC 9728) at /.well-known/oauth-protected-resource and the path of the resource, names that address in the answer 401, and answers 403
 	// with the scopes that are missing where the caller has none of an action's roles. Default: none. ServeStdio has no use for them.
 	//
-	// It checks no token itself: web.Auth with auth.JWT does, whose Audiences should name the resource, so that tokens for other servers
+	// It checks no token itself: Auth of web.Config with auth.JWT does, whose Audiences should name the resource, so that tokens for other servers
 	// are refused (RFC 8707).
 	OAuthServers  []string
 	OAuthResource string
@@ -104,7 +104,7 @@ func newConfig(from Config) config {
 
 // At serves the Model Context Protocol at a path, such as "/mcp", for the actions that Tools and Resources of the settings name. It is an option of
 // sabir.HTTP: callers authenticate as the server's options say, and pages of other sites are refused. The size of a request is
-// bounded by web.BodyLimit.
+// bounded by BodyLimit of web.Config.
 func At(path string, settings Config) gateway.HTTPOption {
 	c := newConfig(settings)
 	mounted := web.Mounted(path, func(site web.Site) (http.Handler, error) {

@@ -7,7 +7,7 @@
 // passes filters, authentication, auth.Require, rate limits, validation and policies as any other call over HTTP does.
 //
 // One address speaks all revisions of the protocol: that of 2026-07-28, which has no sessions, and those of 2024 and 2025, which begin
-// one with "initialize". Actions of other nodes are tools where web.Forward offers them.
+// one with "initialize". Actions of other nodes are tools where Forward of web.Config offers them.
 //
 // # What becomes of an action
 //

@@ -22,7 +22,7 @@ import (
 )
 
 func TestAMessageOfFourMegabytesPassesWhereTheLimitIsLarger(t *testing.T) {
-	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.BodyLimit(8<<20))
+	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.With(web.Config{BodyLimit: 8 << 20}))
 	text := strings.Repeat("x", 4<<20)
 	body, header := alone("tools/call", `"name":"orders_echo","arguments":{"input":"`+text+`"}`)
 	a := send(t, "POST", base+"/mcp", body, header...)

@@ -137,7 +137,7 @@ func TestBadRequestsAreRefusedWithAStatus(t *testing.T) {
 }
 
 func TestABodyBeyondTheServersLimitIsRefused(t *testing.T) {
-	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.BodyLimit(4096))
+	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.With(web.Config{BodyLimit: 4096}))
 	body, header := alone("tools/call", `"name":"orders_echo","arguments":{"input":"`+strings.Repeat("x", 4096)+`"}`)
 	if a := send(t, "POST", base+"/mcp", body, header...); a.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("%d %s", a.status, a.body)

@@ -38,7 +38,7 @@ func resourcesOf(tb testing.TB, session *sdk.ClientSession) (list []string) {
 func TestNamedActionsThatReadAreResources(t *testing.T) {
 	for about, options := range map[string][]gateway.HTTPOption{
 		"at the root": {mcp.At("/mcp", mcp.Config{Resources: []string{"orders.*"}})},
-		"in a group":  {mcp.At("/mcp", mcp.Config{Resources: []string{"orders.*"}}), web.Group("/v1", web.Services("orders"))},
+		"in a group":  {mcp.At("/mcp", mcp.Config{Resources: []string{"orders.*"}}), web.With(web.Config{Groups: map[string]web.Config{"/v1": {Services: []string{"orders"}}}})},
 	} {
 		_, base := start(t, []*sabir.Service{orders()}, options...)
 		for _, revision := range revisions {
@@ -71,7 +71,7 @@ func TestAResourceIsKeptForItsCallerOnly(t *testing.T) {
 }
 
 func TestAResourceThatCannotBeReadIsAnErrorOfTheProtocol(t *testing.T) {
-	_, base := start(t, []*sabir.Service{orders(), vault()}, web.AllowAnonymous(), mcp.At("/mcp", mcp.Config{Resources: []string{"orders.get", "vault.*"}}))
+	_, base := start(t, []*sabir.Service{orders(), vault()}, web.With(web.Config{AllowAnonymous: true}), mcp.At("/mcp", mcp.Config{Resources: []string{"orders.get", "vault.*"}}))
 	session := connect(t, base+"/mcp", withoutSessions, nil)
 	for uri, want := range map[string]struct {
 		code    int64
@@ -214,7 +214,7 @@ func TestACallerOfABatchIsToldTheScopesBesideAMessageThatCannotBeRead(t *testing
 }
 
 func TestAnAnonymousCallerOfAToolForRolesIsAskedForAToken(t *testing.T) {
-	_, base := start(t, []*sabir.Service{vault(), orders()}, web.Auth(auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{adaKey: {Subject: "ada"}}})), web.AllowAnonymous(),
+	_, base := start(t, []*sabir.Service{vault(), orders()}, web.With(web.Config{Auth: []auth.Authenticator{auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{adaKey: {Subject: "ada"}}})}, AllowAnonymous: true}),
 		mcp.At("/mcp", mcp.Config{Tools: []string{"**"}, OAuthResource: resourceURL, OAuthServers: []string{"https://login.example.com"}}))
 	for name, want := range map[string]int{"vault_open": 401, "orders_list": 200} {
 		body, header := alone("tools/call", `"name":"`+name+`","arguments":{}`)

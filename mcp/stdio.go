@@ -30,7 +30,7 @@ func ServeStdio(ctx context.Context, n *sabir.Node, in io.ReadCloser, out io.Wri
 	})
 	http := []gateway.HTTPOption{mounted}
 	if offered := slices.Concat(c.Tools, c.Resources); len(offered) > 0 {
-		http = append(http, web.Forward(offered...))
+		http = append(http, web.With(web.Config{Forward: offered}))
 	}
 	if _, err := web.Handler(n, http...); err != nil {
 		return err

@@ -87,7 +87,7 @@ func TestWithReadOnlyThereAreToolsThatReadOnly(t *testing.T) {
 func TestActionsOfOtherNodesAreToolsWhereTheyAreForwarded(t *testing.T) {
 	address := "mem://" + t.Name()
 	startNode(t, sabir.NodeID("worker"), sabir.Join(address), sabir.Serve(orders()))
-	gateway := startNode(t, sabir.NodeID("gateway"), sabir.Join(address), sabir.HTTP(":0", web.Forward("orders.*"), mcp.At("/mcp", mcp.Config{Tools: []string{"**"}})))
+	gateway := startNode(t, sabir.NodeID("gateway"), sabir.Join(address), sabir.HTTP(":0", web.With(web.Config{Forward: []string{"orders.*"}}), mcp.At("/mcp", mcp.Config{Tools: []string{"**"}})))
 	if err := gateway.WaitFor(t.Context(), "orders"); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestPagesOfOtherSitesMayCallByTheCORSFilterAlone(t *testing.T) {
-	with, _ := serve(t, []sabir.Servable{calc()}, web.Filters(filter.CORS{Origins: []string{"https://app.example.com"}}))
+	with, _ := serve(t, []sabir.Servable{calc()}, web.With(web.Config{Filters: web.Filters{filter.CORS{Origins: []string{"https://app.example.com"}}}}))
 	without, _ := serve(t, []sabir.Servable{calc()})
 	ask := func(url, method string) *http.Response {
 		t.Helper()

@@ -22,10 +22,10 @@ import (
 )
 
 // Serve is an option of sabir.HTTP that offers all actions which the server offers over gRPC, Connect and gRPC-Web too. Those of other
-// nodes (web.Forward) are left out, since their types are not known here.
+// nodes (Forward of web.Config) are left out, since their types are not known here.
 //
-// A message may have 4 MiB, as gRPC's own servers take, or what web.BodyLimit was given. The time of a call is bounded by
-// web.RequestTimeout; streams have the deadline of their caller. 4,096 streams may be open at once.
+// A message may have 4 MiB, as gRPC's own servers take, or what BodyLimit of web.Config says. The time of a call is bounded by
+// its RequestTimeout; streams have the deadline of their caller. 4,096 streams may be open at once.
 func Serve() gateway.HTTPOption {
 	return func(c *gateway.HTTPConfig) {
 		d := newDispatcher()
@@ -60,7 +60,7 @@ func newDispatcher() *dispatcher {
 func (d *dispatcher) mounts() []gateway.HTTPOption {
 	options := []gateway.HTTPOption{web.Mounted("/"+healthName, d.mountHealth)}
 	for path, h := range d.reflection() {
-		options = append(options, web.Mount(path, h))
+		options = append(options, web.With(web.Config{Mount: map[string]http.Handler{path: h}}))
 	}
 	return options
 }

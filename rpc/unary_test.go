@@ -367,7 +367,7 @@ func TestACallerThatGoesEndsTheHandler(t *testing.T) {
 
 func TestAMessageAboveTheLimitIsRefusedAndTheConnectionStays(t *testing.T) {
 	url, _ := serve(t, []sabir.Servable{calc()})
-	limited, _ := serve(t, []sabir.Servable{calc()}, web.BodyLimit(1000))
+	limited, _ := serve(t, []sabir.Servable{calc()}, web.With(web.Config{BodyLimit: 1000}))
 	each(t, func(t *testing.T, d dialect) {
 		for at, size := range map[string]int{url: 5 << 20, limited: 2000} {
 			echo := caller[text, text](t, d, at, "Echo")
@@ -400,7 +400,7 @@ func TestTheGuardsOfHTTPHoldOverEachProtocol(t *testing.T) {
 	})
 	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{
 		"0123456789abcdef": {Subject: "ada", Roles: []string{"admin"}}, "fedcba9876543210": {Subject: "bob"}}})
-	url, _ := serve(t, []sabir.Servable{s}, web.Auth(keys))
+	url, _ := serve(t, []sabir.Servable{s}, web.With(web.Config{Auth: []auth.Authenticator{keys}}))
 	each(t, func(t *testing.T, d dialect) {
 		who := func(key string) (string, error) {
 			request := connect.NewRequest(&sabir.Empty{})
@@ -424,7 +424,7 @@ func TestTheGuardsOfHTTPHoldOverEachProtocol(t *testing.T) {
 
 func TestARateLimitHoldsOverEachProtocol(t *testing.T) {
 	each(t, func(t *testing.T, d dialect) {
-		url, _ := serve(t, []sabir.Servable{calc()}, web.Filters(filter.RateLimit{Rate: 0.001, Burst: 1}))
+		url, _ := serve(t, []sabir.Servable{calc()}, web.With(web.Config{Filters: web.Filters{filter.RateLimit{Rate: 0.001, Burst: 1}}}))
 		add := caller[sumIn, sumOut](t, d, url, "Add")
 		if _, err := add.CallUnary(t.Context(), connect.NewRequest(&sumIn{})); err != nil {
 			t.Fatal(err)

@@ -48,8 +48,8 @@ func TestTheAddressesOfActionsAreListedWithTheirCallers(t *testing.T) {
 	}{
 		"alone":            {[]sabir.NodeOption{sabir.HTTP("127.0.0.1:0")}, "programs on this machine"},
 		"with a key":       {[]sabir.NodeOption{sabir.HTTP("127.0.0.1:0", gateway.Key("0123456789abcdef"))}, "who holds gateway.Key"},
-		"with credentials": {[]sabir.NodeOption{sabir.HTTP("127.0.0.1:0", web.Auth(keys()))}, "who is signed in"},
-		"for everyone":     {[]sabir.NodeOption{sabir.HTTP("127.0.0.1:0", web.Auth(keys()), web.AllowAnonymous())}, "programs on this machine"},
+		"with credentials": {[]sabir.NodeOption{sabir.HTTP("127.0.0.1:0", web.With(web.Config{Auth: []auth.Authenticator{keys()}}))}, "who is signed in"},
+		"for everyone":     {[]sabir.NodeOption{sabir.HTTP("127.0.0.1:0", web.With(web.Config{Auth: []auth.Authenticator{keys()}, AllowAnonymous: true}))}, "programs on this machine"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			sabirtest.Reachable(t, start(t, append(test.options, sabir.Serve(orders("orders")))...),
@@ -61,7 +61,7 @@ func TestTheAddressesOfActionsAreListedWithTheirCallers(t *testing.T) {
 
 func TestForwardedActionsHaveTheCallersThatTheirNodeAsksFor(t *testing.T) {
 	start(t, sabir.NodeID("backend"), sabir.Join("mem://"+t.Name()), sabir.Serve(orders("orders"), orders("hidden")))
-	gateway := start(t, sabir.NodeID("gateway"), sabir.Join("mem://"+t.Name()), sabir.HTTP("127.0.0.1:0", web.Auth(keys()), web.Forward("orders.*")))
+	gateway := start(t, sabir.NodeID("gateway"), sabir.Join("mem://"+t.Name()), sabir.HTTP("127.0.0.1:0", web.With(web.Config{Auth: []auth.Authenticator{keys()}, Forward: []string{"orders.*"}})))
 	if err := gateway.WaitFor(t.Context(), "orders", "hidden"); err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func TestAStreamedBatchHasALineForEachAnswer(t *testing.T) {
 }
 
 func TestRequestsThatCannotBeReadAreRefusedWithAStatus(t *testing.T) {
-	base := startOrders(t, web.BodyLimit(1<<10))
+	base := startOrders(t, web.With(web.Config{BodyLimit: 1 << 10}))
 	for about, test := range map[string]struct {
 		method, path, body, kind string
 		status                   int
@@ -110,7 +110,7 @@ func TestTheGuardsOfHTTPHold(t *testing.T) {
 		p, _ := auth.FromContext(ctx)
 		return p.Subject, nil
 	}, sabir.Use(auth.Require("clerk")))
-	_, base := start(t, []*sabir.Service{s}, web.Auth(keys), web.AllowAnonymous(), web.Group("/v1", web.Services("stock"), web.Filters(filter.RateLimit{Rate: 0.001, Burst: 3})))
+	_, base := start(t, []*sabir.Service{s}, web.With(web.Config{Auth: []auth.Authenticator{keys}, AllowAnonymous: true, Groups: map[string]web.Config{"/v1": {Services: []string{"stock"}, Filters: web.Filters{filter.RateLimit{Rate: 0.001, Burst: 3}}}}}))
 	for _, test := range []struct {
 		header []string
 		status int
@@ -169,7 +169,7 @@ func endless() (s *sabir.Service, began, ended chan string) {
 
 func TestAClientThatGoesEndsItsCallsAndSubscriptions(t *testing.T) {
 	service, began, ended := endless()
-	_, base := start(t, []*sabir.Service{service}, web.RequestTimeout(waitLimit))
+	_, base := start(t, []*sabir.Service{service}, web.With(web.Config{RequestTimeout: waitLimit}))
 	for _, test := range []struct{ method, path, accept string }{
 		{"GET", "endless.send", ""}, {"POST", "endless.wait", ""}, {"POST", "endless.wait?batch=1", ""}, {"POST", "endless.wait?batch=1", "application/jsonl"}} {
 		ctx, leave := context.WithCancel(t.Context())

@@ -16,7 +16,7 @@ import (
 
 // At serves the protocol of tRPC 11 at a path, such as "/trpc", for all actions that callers of the server can reach. It is an option of
 // sabir.HTTP: callers authenticate as the server's options say, and pages of other sites are refused unless filter.CORS lets them in. A request's
-// body is bounded by web.BodyLimit, and a batch has at most 100 calls, of which 16 run at once.
+// body is bounded by BodyLimit of web.Config, and a batch has at most 100 calls, of which 16 run at once.
 func At(path string) gateway.HTTPOption {
 	return web.Mounted(path, func(site web.Site) (http.Handler, error) { return &server{site}, nil })
 }

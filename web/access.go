@@ -24,8 +24,8 @@ func checkAccess(where httpaccess.Address, config gateway.HTTPConfig, s *setting
 		return nil
 	case config.Keys.None() && !s.root.guarded():
 		return fmt.Errorf("refusing to listen on %s, where other machines could call without a key: "+
-			"add gateway.Key(…), web.Auth(…) or gateway.TLS with ClientAuth tls.RequireAndVerifyClientCert and ClientCAs, "+
-			"or web.AllowUnauthenticated() if anyone may call, or leave out the host (%q) to be reached from this machine only", where.At, fmt.Sprintf(":%d", where.At.Port()))
+			"add gateway.Key(…), authenticators (Auth of web.Config) or gateway.TLS with ClientAuth tls.RequireAndVerifyClientCert and ClientCAs, "+
+			"or AllowUnauthenticated of web.Config if anyone may call, or leave out the host (%q) to be reached from this machine only", where.At, fmt.Sprintf(":%d", where.At.Port()))
 	case !config.Keys.None() && config.Keys.Shortest() < httpaccess.MinKey:
 		return fmt.Errorf("refusing to listen on %s with a key of %d characters: use at least %d random ones (openssl rand -hex 16)", where.At, config.Keys.Shortest(), httpaccess.MinKey)
 	}

@@ -58,7 +58,7 @@ func startMatrix(t *testing.T) (base string) {
 		"key-of-eve-0123456789": {Subject: "eve", Roles: []string{"ops"}}}})
 	startAs(t, "backend", sabir.Join("mem://"+t.Name()), sabir.Serve(matrixService("passed"), matrixService("hidden")))
 	gateway := startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.Serve(matrixService("own")),
-		sabir.HTTP("127.0.0.1:0", Auth(keys), AllowAnonymous(), Forward("passed.*"), Operators("ops"), Events("news.*"), EventsFor("clerk", "orders.*")))
+		sabir.HTTP("127.0.0.1:0", With(Config{Auth: []auth.Authenticator{keys}, AllowAnonymous: true, Forward: []string{"passed.*"}, Operators: []string{"ops"}, Events: []string{"news.*"}, EventsFor: map[string][]string{"clerk": {"orders.*"}}})))
 	if err := gateway.WaitFor(t.Context(), "passed", "hidden"); err != nil {
 		t.Fatal(err)
 	}
@@ -204,14 +204,14 @@ func TestOperatorsAreWhomTheServerNames(t *testing.T) {
 	}{
 		"nobody was named":                      {sabir.HTTP(":0"), nil, 404},
 		"nobody was named, with the key":        {sabir.HTTP(":0", gateway.Key(key)), []string{"Authorization: Bearer " + key}, 404},
-		"this machine":                          {sabir.HTTP(":0", Operators(ThisMachine)), nil, 200},
-		"this machine, through a proxy":         {sabir.HTTP(":0", Operators(ThisMachine)), []string{"X-Forwarded-For: 192.0.2.1"}, 404},
-		"this machine, but it asks for a key":   {sabir.HTTP(":0", Operators(ThisMachine), gateway.Key(key)), []string{"Authorization: Bearer " + key}, 404},
-		"the key":                               {sabir.HTTP(":0", Operators(KeyHolder), gateway.Key(key)), []string{"Authorization: Bearer " + key}, 200},
-		"the key, where anonymous callers are":  {sabir.HTTP(":0", Operators(KeyHolder), gateway.Key(key), AllowAnonymous()), []string{"Authorization: Bearer " + key}, 200},
-		"no key, where anonymous callers are":   {sabir.HTTP(":0", Operators(KeyHolder), gateway.Key(key), AllowAnonymous()), nil, 404},
-		"a principal with roles of those names": {sabir.HTTP(":0", Operators(KeyHolder, ThisMachine, "ops"), Auth(ada)), []string{"X-Api-Key: key-of-ada-0123456789"}, 404},
-		"a server for everybody":                {sabir.HTTP("127.0.0.1:0", AllowUnauthenticated(), Operators("ops")), nil, 404},
+		"this machine":                          {sabir.HTTP(":0", With(Config{Operators: []string{ThisMachine}})), nil, 200},
+		"this machine, through a proxy":         {sabir.HTTP(":0", With(Config{Operators: []string{ThisMachine}})), []string{"X-Forwarded-For: 192.0.2.1"}, 404},
+		"this machine, but it asks for a key":   {sabir.HTTP(":0", With(Config{Operators: []string{ThisMachine}}), gateway.Key(key)), []string{"Authorization: Bearer " + key}, 404},
+		"the key":                               {sabir.HTTP(":0", With(Config{Operators: []string{KeyHolder}}), gateway.Key(key)), []string{"Authorization: Bearer " + key}, 200},
+		"the key, where anonymous callers are":  {sabir.HTTP(":0", With(Config{Operators: []string{KeyHolder}, AllowAnonymous: true}), gateway.Key(key)), []string{"Authorization: Bearer " + key}, 200},
+		"no key, where anonymous callers are":   {sabir.HTTP(":0", With(Config{Operators: []string{KeyHolder}, AllowAnonymous: true}), gateway.Key(key)), nil, 404},
+		"a principal with roles of those names": {sabir.HTTP(":0", With(Config{Operators: []string{KeyHolder, ThisMachine, "ops"}, Auth: []auth.Authenticator{ada}})), []string{"X-Api-Key: key-of-ada-0123456789"}, 404},
+		"a server for everybody":                {sabir.HTTP("127.0.0.1:0", With(Config{AllowUnauthenticated: true, Operators: []string{"ops"}})), nil, 404},
 	} {
 		node := start(t, test.option)
 		if got := post(t, "http://"+node.HTTPAddr()+"/$node/info", `{}`, test.headers...); got.status != test.want {
@@ -222,7 +222,7 @@ func TestOperatorsAreWhomTheServerNames(t *testing.T) {
 
 func TestAServiceThatIsAwaitedAndNotForwardedIsNotThere(t *testing.T) {
 	bound := sabir.NewService("front")
-	node := start(t, sabir.Join("mem://"+t.Name()), sabir.Serve(bound), sabir.HTTP(":0", Forward("passed.*")))
+	node := start(t, sabir.Join("mem://"+t.Name()), sabir.Serve(bound), sabir.HTTP(":0", With(Config{Forward: []string{"passed.*"}})))
 	sabir.Bind[matrixItem, matrixItem](node, "passed.open")
 	sabir.Bind[matrixItem, matrixItem](node, "hidden.open")
 	for path, want := range map[string]int{"/passed/open": 503, "/hidden/open": 404} {

@@ -63,7 +63,7 @@ func newMember(t *testing.T, idle time.Duration) *member {
 			x.Type, x.Out = "text/plain", []byte("it")
 		}
 	}}
-	node := start(t, sabir.Serve(account(sessions)), sabir.HTTP(":0", Auth(sessions), AllowAnonymous(), Filters(text)))
+	node := start(t, sabir.Serve(account(sessions)), sabir.HTTP(":0", With(Config{Auth: []auth.Authenticator{sessions}, AllowAnonymous: true, AfterAuth: Filters{text}})))
 	jar, _ := cookiejar.New(nil)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)

@@ -44,7 +44,7 @@ func TestWhatFiltersAndHandlersKeepOfARequestStaysAsItWas(t *testing.T) {
 			var k keeper
 			var options []gateway.HTTPOption
 			if about != "a handler" {
-				options = append(options, Filters(k.filter()))
+				options = append(options, With(Config{Filters: Filters{k.filter()}}))
 			}
 			node := start(t, sabir.Serve(k.service()), sabir.HTTP(":0", options...))
 			c := wireTo(t, node.HTTPAddr())

@@ -8,31 +8,24 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
-	options "github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/signal"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// ClientLimits bounds what one client address may hold open at once: see [LimitClients]. A bound of 0 is none.
-type ClientLimits struct {
-	Connections int   // open ones. Connections of trusted proxies do not count.
-	Requests    int   // that are being answered, streams, WebSockets and event listeners among them
-	BodyBytes   int64 // of the bodies of these requests, as announced; one without a length counts with the body limit, a stream with nothing
-}
-
-// LimitClients bounds what each client address holds open at once, so that one cannot take all of a server. A client is an IPv4
-// address, or an IPv6 network of 64 bits, which is the least that a customer of a provider has. It is the connection's other end,
-// or what the proxies of [TrustProxies] say. By default there is no such bound: an address is not always a client, since
-// providers and offices have many people behind one, and a proxy that is not named has all of them.
+// ClientLimits bounds what each client address holds open at once, so that one cannot take all of a server: see PerClient of [Config]. A
+// bound of 0 is none. A client is an IPv4 address, or an IPv6 network of 64 bits, which is the least that a customer of a provider has. It is
+// the connection's other end, or what the proxies of TrustProxies say. By default there is no such bound: an address is not always a client,
+// since providers and offices have many people behind one, and a proxy that is not named has all of them.
 //
 // A request beyond the bound is answered with 429, the name RateLimited and Retry-After, before its body is read and its caller is
 // authenticated; where it was for an action, signal.RateLimited is sent. A connection beyond it gets 429 in plain text, over TLS
 // it is closed. The log counts both once a minute at the most. Under [Handler], connections are not bounded.
 //
 // Only what is open takes memory. Of more than 100,000 addresses at once those that came last count as one.
-func LimitClients(l ClientLimits) gateway.HTTPOption {
-	return option{name: "LimitClients", once: options.Caller(), server: func(s *settings) { s.clients = l }}.add()
+type ClientLimits struct {
+	Connections int   // open ones. Connections of trusted proxies do not count.
+	Requests    int   // that are being answered, streams, WebSockets and event listeners among them
+	BodyBytes   int64 // of the bodies of these requests, as announced; one without a length counts with the body limit, a stream with nothing
 }
 
 func (l ClientLimits) check() error {
@@ -109,7 +102,7 @@ func (c *clientTable) forget(of *client) {
 func (c *clientTable) refuse(of *client, what string) {
 	c.refused++
 	if now := time.Now(); now.Sub(c.logged) >= time.Minute {
-		c.log.Warn("http refused clients that have too much open, see web.LimitClients", "refused", c.refused, "last", of.address.String(), "for", what)
+		c.log.Warn("http refused clients that have too much open, see PerClient of web.Config", "refused", c.refused, "last", of.address.String(), "for", what)
 		c.refused, c.logged = 0, now
 	}
 }

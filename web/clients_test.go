@@ -40,7 +40,7 @@ func waiting() (s *sabir.Service, entered chan struct{}, release chan struct{}) 
 func limited(t *testing.T, l ClientLimits, options ...any) (node *sabir.Node, entered, release chan struct{}) {
 	t.Helper()
 	service, entered, release := waiting()
-	http := []gateway.HTTPOption{LimitClients(l)}
+	http := []gateway.HTTPOption{With(Config{PerClient: l})}
 	nodeOptions := []sabir.NodeOption{sabir.Serve(service)}
 	for _, o := range options {
 		switch o := o.(type) {
@@ -84,7 +84,7 @@ func TestAnAddressHasNoMoreRequestsOpenThanItMay(t *testing.T) {
 			if n := signals.Load(); n != 3 {
 				t.Errorf("%d signals, want 3", n)
 			}
-			if n := strings.Count(log.String(), "web.LimitClients"); n != 1 {
+			if n := strings.Count(log.String(), "PerClient of web.Config"); n != 1 {
 				t.Errorf("%d lines in the log, want 1:\n%s", n, log)
 			}
 			close(release)
@@ -114,7 +114,7 @@ func TestTheBodiesOfAnAddressAreBoundedTogether(t *testing.T) {
 }
 
 func TestAStreamIsARequestUntilItEnds(t *testing.T) {
-	node, _, _ := limited(t, ClientLimits{Requests: 1}, Events("orders.*"))
+	node, _, _ := limited(t, ClientLimits{Requests: 1}, With(Config{Events: []string{"orders.*"}}))
 	c := wireTo(t, node.HTTPAddr())
 	io.WriteString(c, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	if line, err := c.r.ReadString('\n'); err != nil || !strings.Contains(line, "200") {
@@ -154,7 +154,7 @@ func TestAnAddressHasNoMoreConnectionsThanItMay(t *testing.T) {
 }
 
 func TestBehindATrustedProxyTheClientsAreCountedAndNotTheProxy(t *testing.T) {
-	node, entered, _ := limited(t, ClientLimits{Connections: 1, Requests: 1}, TrustProxies(netip.MustParsePrefix("127.0.0.0/8")))
+	node, entered, _ := limited(t, ClientLimits{Connections: 1, Requests: 1}, With(Config{TrustProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}))
 	io.WriteString(wireTo(t, node.HTTPAddr()), calling("wait", "{}", "X-Forwarded-For: 2001:db8::1\r\n"))
 	<-entered
 	for client, want := range map[string]int{"2001:db8::2": 429, "2001:db8:0:1::1": 200, "192.0.2.1": 200} { // the first is of the same 64 bits
@@ -174,8 +174,8 @@ func TestAHeaderOfAProxyThatIsNotTrustedChangesNothing(t *testing.T) {
 }
 
 func TestBoundsBelowZeroAreRefusedAtTheStart(t *testing.T) {
-	_, err := newSettings(gateway.HTTPConfig{Options: []any{option{server: func(s *settings) { s.clients = ClientLimits{Requests: -1} }}}})
-	if err == nil || !strings.Contains(err.Error(), "LimitClients") {
+	_, err := newSettings(gateway.HTTPConfig{Options: []any{option{config: Config{PerClient: ClientLimits{Requests: -1}}}}})
+	if err == nil || !strings.Contains(err.Error(), "PerClient") {
 		t.Error(err)
 	}
 }

@@ -27,7 +27,7 @@ func TestEventsOfManyNamesFromOutsideLeaveTheLinksAsTheyWere(t *testing.T) {
 		}
 		return sabir.Empty{}, sabir.Emit(ctx, diary, in.Event, sabir.Empty{})
 	})
-	gateway := startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.Serve(diary), sabir.HTTP(":0", Forward("shop.*", "items.*")))
+	gateway := startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.Serve(diary), sabir.HTTP(":0", With(Config{Forward: []string{"shop.*", "items.*"}})))
 	if err := gateway.WaitFor(t.Context(), "shop", "items", "listener"); err != nil {
 		t.Fatal(err)
 	}

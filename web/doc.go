@@ -25,9 +25,8 @@
 //		}
 //	}
 //
-// The functions here that return a [gateway.HTTPOption] are options of it: authentication ([Auth], [AllowAnonymous], [AllowUnauthenticated]), hooks
-// ([Filters], [Use]), groups of services under a prefix ([Group]), files and other handlers ([Static], [Mount]), [Events],
-// limits. [Handler] is for a server of net/http that is there already.
+// [With] gives it settings, a [Config]: authentication, filters and other hooks, groups of services under a prefix, files and other handlers,
+// events, limits. [Handler] is for a server of net/http that is there already.
 //
 // [Dial] is the other side: a [Client] calls the actions of such a node, and with [sabir.WithUpstream] lets a whole node call them
 // as if they were its own. docs/http.md is the guide, with the routes, headers and statuses.

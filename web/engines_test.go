@@ -39,7 +39,7 @@ func exchangeRaw(t *testing.T, node *sabir.Node, request string) (*http.Response
 // The engine for small calls and net/http must not differ in anything but their speed. A request that names its
 // connection's end is for net/http.
 func TestBothEnginesAnswerAlike(t *testing.T) {
-	node := start(t, sabir.Serve(shop(), store()), sabir.HTTP(":0", Filters(allowing("https://app.example"))))
+	node := start(t, sabir.Serve(shop(), store()), sabir.HTTP(":0", With(Config{Filters: Filters{allowing("https://app.example")}})))
 	for about, test := range map[string]struct{ line, headers, body string }{
 		"a call":                 {"POST /shop/hello", "", `{"name":"Ada"}`},
 		"a call without a body":  {"POST /shop/who", "", ""},

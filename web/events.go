@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/httpstream"
 	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/web/auth"
@@ -22,31 +21,6 @@ const eventsPath = "/events"
 type offeredEvents struct {
 	role     string // that the caller needs; "" for none
 	patterns []string
-}
-
-// Events lets every caller of the server listen to events at GET /events, as Server-Sent Events or over a WebSocket: those whose names
-// match one of the patterns, such as "orders.*". The runtime's own events, whose names begin with "$", need a pattern that does too.
-// Callers emit none: an action that they may call can.
-func Events(patterns ...string) gateway.HTTPOption {
-	return option{name: "Events", server: func(s *settings) { s.offerEvents("", patterns) }}.add()
-}
-
-// EventsFor is [Events] for callers that have the role. Others do not learn that there are these events. For several roles it is given
-// several times.
-func EventsFor(role string, patterns ...string) gateway.HTTPOption {
-	return option{name: "EventsFor", server: func(s *settings) {
-		if role == "" {
-			s.problem("EventsFor: the role is empty; Events is for every caller")
-		}
-		s.offerEvents(role, patterns)
-	}}.add()
-}
-
-func (s *settings) offerEvents(role string, patterns []string) {
-	if _, err := httpstream.NewEvents(patterns...); err != nil {
-		s.problem("Events: %w", err)
-	}
-	s.events = append(s.events, offeredEvents{role, patterns})
 }
 
 // eventPatterns returns the patterns of all offers that the function takes.

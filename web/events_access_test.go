@@ -44,7 +44,7 @@ func TestCallersListenToTheEventsOfTheirRoles(t *testing.T) {
 	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{
 		"key-of-ada-0123456789": {Subject: "ada"},
 		"key-of-bob-0123456789": {Subject: "bob", Roles: []string{"clerk"}}}})
-	node := start(t, sabir.HTTP(":0", Auth(keys), AllowAnonymous(), Events("news.*", "**.last"), EventsFor("clerk", "orders.*")))
+	node := start(t, sabir.HTTP(":0", With(Config{Auth: []auth.Authenticator{keys}, AllowAnonymous: true, Events: []string{"news.*", "**.last"}, EventsFor: map[string][]string{"clerk": {"orders.*"}}})))
 	url := "http://" + node.HTTPAddr() + "/events"
 	_, clerk := listenTo(t, url, "X-Api-Key: key-of-bob-0123456789")
 	_, everything := listenTo(t, url+"?topic=**", "X-Api-Key: key-of-ada-0123456789")
@@ -78,8 +78,8 @@ func TestCallersListenToTheEventsOfTheirRoles(t *testing.T) {
 
 func TestEventsOfRolesAreNotThereForOthers(t *testing.T) {
 	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})
-	node := start(t, sabir.HTTP(":0", Auth(keys), EventsFor("clerk", "orders.*")))
-	other := start(t, sabir.HTTP(":0", Auth(keys)))
+	node := start(t, sabir.HTTP(":0", With(Config{Auth: []auth.Authenticator{keys}, EventsFor: map[string][]string{"clerk": {"orders.*"}}})))
+	other := start(t, sabir.HTTP(":0", With(Config{Auth: []auth.Authenticator{keys}})))
 	for path, base := range map[string]string{"/events": node.HTTPAddr(), "/events?topic=orders.*": other.HTTPAddr()} {
 		if status, _ := listenTo(t, "http://"+base+path, "X-Api-Key: key-of-ada-0123456789"); status != 404 {
 			t.Errorf("%s: %d", path, status)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"net/http"
 	"net/http/httptest"
@@ -145,13 +146,13 @@ func Example_restForms() {
 }
 
 // A group has its own prefix, callers, limits and hooks.
-func ExampleGroup() {
+func ExampleWith_groups() {
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", greet)
 	stock := sabir.NewService("stock")
 	sabir.Handle(stock, "count", func(context.Context, sabir.Empty) (int, error) { return 3, nil })
 	base, stop := serve(sabir.Serve(greeter, stock), sabir.HTTP(":0",
-		web.Group("/v1", web.Services("greeter"), web.BodyLimit(16<<10), web.RequestTimeout(5*time.Second))))
+		web.With(web.Config{Groups: map[string]web.Config{"/v1": {Services: []string{"greeter"}, BodyLimit: 16 << 10, RequestTimeout: 5 * time.Second}}})))
 	defer stop()
 
 	show("POST", base+"/v1/greeter/hello", `{"name":"Ada"}`)
@@ -164,7 +165,7 @@ func ExampleGroup() {
 }
 
 // Every caller shows a key, and one action is for admins.
-func ExampleAuth() {
+func ExampleWith_auth() {
 	users := sabir.NewService("users")
 	sabir.Handle(users, "whoami", func(ctx context.Context, _ sabir.Empty) (string, error) {
 		who, _ := auth.FromContext(ctx)
@@ -176,7 +177,7 @@ func ExampleAuth() {
 		"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"admin"}},
 		"key-of-bob-0123456789": {Subject: "bob"},
 	}})
-	base, stop := serve(sabir.Serve(users), sabir.HTTP(":0", web.Auth(keys)))
+	base, stop := serve(sabir.Serve(users), sabir.HTTP(":0", web.With(web.Config{Auth: []auth.Authenticator{keys}})))
 	defer stop()
 
 	status("POST", base+"/users/whoami", "")
@@ -215,7 +216,7 @@ func Example_sessions() {
 		who, _ := auth.FromContext(ctx)
 		return who.Subject, nil
 	}, sabir.Use(auth.Require()))
-	base, stop := serve(sabir.Serve(account), sabir.HTTP(":0", web.Auth(sessions), web.AllowAnonymous()))
+	base, stop := serve(sabir.Serve(account), sabir.HTTP(":0", web.With(web.Config{Auth: []auth.Authenticator{sessions}, AllowAnonymous: true})))
 	defer stop()
 
 	status("POST", base+"/account/me", "")
@@ -231,7 +232,7 @@ func Example_sessions() {
 }
 
 // A custom filter sees requests and answers, a middleware calls with their Go types.
-func ExampleUse() {
+func ExampleWith_hooks() {
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", greet)
 	closed := false
@@ -253,7 +254,7 @@ func ExampleUse() {
 			return err
 		}
 	}}
-	base, stop := serve(sabir.Serve(greeter), sabir.HTTP(":0", web.Filters(maintenance), web.Use(shout)))
+	base, stop := serve(sabir.Serve(greeter), sabir.HTTP(":0", web.With(web.Config{Filters: web.Filters{maintenance}, Use: []sabir.Wrapper{shout}})))
 	defer stop()
 
 	response := send("POST", base+"/greeter/hello", `{"name":"Ada"}`)
@@ -328,12 +329,12 @@ func Example_upload() {
 }
 
 // Every caller may listen to the events that the server lets out.
-func ExampleEvents() {
+func ExampleWith_events() {
 	shop := sabir.NewService("shop")
 	sabir.Handle(shop, "order", func(ctx context.Context, in greeting) (sabir.Empty, error) {
 		return sabir.Empty{}, sabir.Emit(ctx, shop, "orders.placed", in)
 	})
-	base, stop := serve(sabir.NodeID("shop-1"), sabir.Serve(shop), sabir.HTTP(":0", web.Events("orders.*")))
+	base, stop := serve(sabir.NodeID("shop-1"), sabir.Serve(shop), sabir.HTTP(":0", web.With(web.Config{Events: []string{"orders.*"}})))
 	defer stop()
 
 	events := send("GET", base+"/events?topic=orders.*", "")
@@ -349,10 +350,10 @@ func ExampleEvents() {
 }
 
 // Files are served under a prefix, a handler that is there already under another.
-func ExampleStatic() {
+func ExampleWith_static() {
 	files := fstest.MapFS{"index.html": {Data: []byte("<h1>Shop</h1>")}, ".env": {Data: []byte("secret")}} // or an embed.FS, os.DirFS("public")
 	old := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "old ", r.URL.Path) })
-	base, stop := serve(sabir.HTTP(":0", web.Static("/shop", files), web.Mount("/legacy", old)))
+	base, stop := serve(sabir.HTTP(":0", web.With(web.Config{Static: map[string]fs.FS{"/shop": files}, Mount: map[string]http.Handler{"/legacy": old}})))
 	defer stop()
 
 	show("GET", base+"/shop/", "")
@@ -399,13 +400,13 @@ func Example_batch() {
 }
 
 // What a node reports to its operators does not exist for other callers.
-func ExampleOperators() {
+func ExampleWith_operators() {
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", greet)
 	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{
 		"key-of-ada-0123456789": {Subject: "ada"},
 		"key-of-eve-0123456789": {Subject: "eve", Roles: []string{"ops"}}}})
-	base, stop := serve(sabir.Serve(greeter), sabir.HTTP("127.0.0.1:0", web.Auth(keys), web.AllowAnonymous(), web.Operators("ops")))
+	base, stop := serve(sabir.Serve(greeter), sabir.HTTP("127.0.0.1:0", web.With(web.Config{Auth: []auth.Authenticator{keys}, AllowAnonymous: true, Operators: []string{"ops"}})))
 	defer stop()
 
 	show("POST", base+"/greeter/hello", `{"name":"Ada"}`)
@@ -422,7 +423,7 @@ func ExampleOperators() {
 }
 
 // A gateway lets callers reach what it names of other nodes.
-func ExampleForward() {
+func ExampleWith_forward() {
 	users := sabir.NewService("users")
 	sabir.Handle(users, "hello", greet)
 	sabir.Handle(users, "purge", greet)
@@ -431,7 +432,7 @@ func ExampleForward() {
 		log.Fatal(err)
 	}
 	defer backend.Stop(context.Background())
-	base, stop := serve(sabir.NodeID("gateway"), sabir.Join("mem://forwarding"), sabir.HTTP("127.0.0.1:0", web.Forward("users.hello")))
+	base, stop := serve(sabir.NodeID("gateway"), sabir.Join("mem://forwarding"), sabir.HTTP("127.0.0.1:0", web.With(web.Config{Forward: []string{"users.hello"}})))
 	defer stop()
 
 	show("POST", base+"/users/hello", `{"name":"Ada"}`)

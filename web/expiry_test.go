@@ -163,7 +163,7 @@ func (e ending) Authenticate(*exchange.Exchange) (*auth.Principal, error) {
 }
 
 func serveEndless(t *testing.T, services sabir.NodeOption, options ...gateway.HTTPOption) (base string) {
-	node := start(t, sabir.Serve(endless()), services, sabir.HTTP(":0", append(options, Events("orders.*"))...))
+	node := start(t, sabir.Serve(endless()), services, sabir.HTTP(":0", append(options, With(Config{Events: []string{"orders.*"}}))...))
 	return "http://" + node.HTTPAddr()
 }
 
@@ -197,7 +197,7 @@ func mustEnd(t *testing.T, name, way, base string, header http.Header, end func(
 }
 
 func TestWhatLastsEndsWithItsToken(t *testing.T) {
-	base := serveEndless(t, sabir.Serve(), Auth(auth.JWT(auth.JWTConfig{Secret: tokenSecret})))
+	base := serveEndless(t, sabir.Serve(), With(Config{Auth: []auth.Authenticator{auth.JWT(auth.JWTConfig{Secret: tokenSecret})}}))
 	endByThemselves(t, "TokenExpired", base, func(t *testing.T) http.Header {
 		token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": "Ada", "exp": time.Now().Unix() + 2}).SignedString(tokenSecret)
 		if err != nil {
@@ -208,7 +208,7 @@ func TestWhatLastsEndsWithItsToken(t *testing.T) {
 }
 
 func TestWhatLastsEndsWhenAnAuthenticatorSaidSo(t *testing.T) {
-	base := serveEndless(t, sabir.Serve(), Auth(ending{time.Now().Add(500 * time.Millisecond)}))
+	base := serveEndless(t, sabir.Serve(), With(Config{Auth: []auth.Authenticator{ending{time.Now().Add(500 * time.Millisecond)}}}))
 	endByThemselves(t, "TokenExpired", base, func(*testing.T) http.Header { return http.Header{} })
 	if got := post(t, base+"/endless/values", ""); got.status != 401 {
 		t.Errorf("afterwards: %d", got.status)
@@ -228,13 +228,13 @@ func sessionHeader(t *testing.T, base string) http.Header {
 
 func TestWhatLastsEndsWithItsSession(t *testing.T) {
 	sessions := auth.Session(auth.SessionConfig{Secret: tokenSecret, Idle: 2 * time.Second, Lifetime: 2 * time.Second})
-	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), AllowAnonymous())
+	base := serveEndless(t, sabir.Serve(account(sessions)), With(Config{Auth: []auth.Authenticator{sessions}, AllowAnonymous: true}))
 	endByThemselves(t, "TokenExpired", base, func(t *testing.T) http.Header { return sessionHeader(t, base) })
 }
 
 func TestWhatLastsEndsWithSigningOut(t *testing.T) {
 	sessions := auth.Session(auth.SessionConfig{Secret: tokenSecret})
-	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), AllowAnonymous())
+	base := serveEndless(t, sabir.Serve(account(sessions)), With(Config{Auth: []auth.Authenticator{sessions}, AllowAnonymous: true}))
 	var header http.Header
 	ends(t, "SignedOut", base, func() http.Header { header = sessionHeader(t, base); return header }, func() {
 		if got := post(t, base+"/account/signOut", "{}", "Cookie: "+header.Get("Cookie")); got.status != 200 {
@@ -245,7 +245,7 @@ func TestWhatLastsEndsWithSigningOut(t *testing.T) {
 
 func TestSigningOutEndsNothingOfAnotherSession(t *testing.T) {
 	sessions := auth.Session(auth.SessionConfig{Secret: tokenSecret})
-	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), AllowAnonymous())
+	base := serveEndless(t, sabir.Serve(account(sessions)), With(Config{Auth: []auth.Authenticator{sessions}, AllowAnonymous: true}))
 	mine, other := sessionHeader(t, base), sessionHeader(t, base) // of the same subject
 	text, err := lasting["SSE"](base, mine, func() {
 		if got := post(t, base+"/account/signOut", "{}", "Cookie: "+other.Get("Cookie")); got.status != 200 {
@@ -265,7 +265,7 @@ func TestSigningOutEndsNothingOfAnotherSession(t *testing.T) {
 func TestAStreamAsksOnceMoreWhetherItsSessionIsGood(t *testing.T) {
 	var bad atomic.Bool
 	sessions := auth.Session(auth.SessionConfig{Secret: tokenSecret, Revalidate: func(auth.Principal, time.Time) bool { return !bad.Load() }})
-	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), AllowAnonymous())
+	base := serveEndless(t, sabir.Serve(account(sessions)), With(Config{Auth: []auth.Authenticator{sessions}, AllowAnonymous: true}))
 	h := sessionHeader(t, base)
 	if got := post(t, base+"/account/who", "{}", "Cookie: "+h.Get("Cookie")); got.body != `"Ada"` {
 		t.Fatal(got)
@@ -280,7 +280,7 @@ func TestAStreamAsksOnceMoreWhetherItsSessionIsGood(t *testing.T) {
 func TestWhatLastsEndsWhenItsSessionIsNoLongerGood(t *testing.T) {
 	var bad atomic.Bool
 	sessions := auth.Session(auth.SessionConfig{Secret: tokenSecret, Revalidate: func(auth.Principal, time.Time) bool { return !bad.Load() }})
-	base := serveEndless(t, sabir.Serve(account(sessions)), Auth(sessions), AllowAnonymous())
+	base := serveEndless(t, sabir.Serve(account(sessions)), With(Config{Auth: []auth.Authenticator{sessions}, AllowAnonymous: true}))
 	ends(t, "SignedOut", base, func() http.Header { bad.Store(false); return sessionHeader(t, base) }, func() {
 		bad.Store(true)
 		sessions.Recheck("Ada")
@@ -300,7 +300,7 @@ func TestAnUploadGoesOnBehindTheEndOfItsToken(t *testing.T) {
 		return s.Send(size)
 	})
 	end := time.Now().Add(300 * time.Millisecond)
-	base := serveEndless(t, sabir.Serve(files), Auth(ending{end}))
+	base := serveEndless(t, sabir.Serve(files), With(Config{Auth: []auth.Authenticator{ending{end}}}))
 	body, send := io.Pipe()
 	go func() {
 		io.WriteString(send, "one")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,8 +14,9 @@ import (
 	"testing"
 	"testing/fstest"
 
+	options "github.com/sabir-go/sabir/internal/option"
+
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
 )
 
 // rawGet asks for a target as it is written, over the engine that the connection header picks.
@@ -54,9 +56,7 @@ func TestNoPathLeadsOutOfAFolderOfFiles(t *testing.T) {
 	}
 	w := worldOf(t, func(f *server) {
 		for _, prefix := range []string{"/disk", "/"} {
-			var config gateway.HTTPConfig
-			Static(prefix, os.DirFS(inner))(&config)
-			f.settings.mounts = append(f.settings.mounts, config.Options[0].(mount))
+			f.settings.take(option{config: Config{Static: map[string]fs.FS{prefix: os.DirFS(inner)}}}, new(options.Given))
 		}
 	})
 	if got := rawGet(t, w, "GET", "/disk/a.txt"); got.status != 200 || got.body != "file a" {
@@ -85,7 +85,7 @@ func checkRedirect(t *testing.T, about string, got answer) {
 func TestFilesAreReadByGETAndHEADOnly(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{"a.txt": {Data: []byte("file a")}, "sub/index.html": {Data: []byte("sub")}, ".env": {Data: []byte("hunter2")}}
-	node := start(t, sabir.HTTP(":0", Static("/files", files)))
+	node := start(t, sabir.HTTP(":0", With(Config{Static: map[string]fs.FS{"/files": files}})))
 	for path, status := range map[string]int{"/files/a.txt": 405, "/files/sub/": 405, "/files/sub": 405, "/files/b.txt": 404, "/files/.env": 404, "/files/": 404, "/files": 404} {
 		for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "ANY"} {
 			if got := ask(t, method, "http://"+node.HTTPAddr()+path, ""); got.status != status || status == 405 && got.header.Get("Allow") != "GET, HEAD" {

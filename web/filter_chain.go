@@ -13,28 +13,30 @@ import (
 )
 
 // assemble makes the filter chain of the group, once: the check of the Host header, the filters that know other sites (CORS),
-// the check of where browsers come from, and then the other filters, with the authentication at the place of its option.
+// the check of where browsers come from, the other filters, the authentication, and those that run after it.
 func (g *routeGroup) assemble(s *hostCheck, keys *httpaccess.Keys) {
 	chain := []exchange.Filter{{Name: "host", Before: s.checkHostOf}}
-	for _, f := range g.filters {
+	for _, f := range slices.Concat(g.filters, g.afterAuth) {
 		if f.Preflight != nil {
 			chain = append(chain, f)
 		}
 	}
 	chain = append(chain, exchange.Filter{Name: "site", Before: checkSite})
-	for _, f := range g.filters {
-		switch {
-		case isAuth(f):
-			g.open = append([]exchange.Filter(nil), chain...)
-			if guard, ok := g.authentication(keys); ok {
-				chain = append(chain, guard)
+	plain := func(filters []exchange.Filter) {
+		for _, f := range filters {
+			if f.Preflight == nil {
+				chain = append(chain, f)
 			}
-		case f.Preflight == nil:
-			chain = append(chain, f)
 		}
 	}
+	plain(g.filters)
+	g.open = slices.Clone(chain)
+	if guard, ok := g.authentication(keys); ok {
+		chain = append(chain, guard)
+	}
+	plain(g.afterAuth)
 	g.chain = chain
-	g.needsKeep = len(g.authenticators) > 0 || slices.ContainsFunc(g.filters, func(f exchange.Filter) bool { return !isAuth(f) })
+	g.needsKeep = len(g.authenticators)+len(g.filters)+len(g.afterAuth) > 0
 }
 
 // authentication returns the filter that authenticates callers, if the group has one. The key of the server is accepted besides

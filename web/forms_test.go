@@ -38,7 +38,7 @@ func TestFormsAreInputsWhereFieldsSaySo(t *testing.T) {
 	form.Close()
 	alone := start(t, sabir.Serve(formService()), sabir.HTTP(":0"))
 	startAs(t, "worker", sabir.Join("mem://"+t.Name()), sabir.Serve(formService()))
-	forwarding := startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", Forward("hooks.**")))
+	forwarding := startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", With(Config{Forward: []string{"hooks.**"}})))
 	if err := forwarding.WaitFor(t.Context(), "hooks"); err != nil {
 		t.Fatal(err)
 	}

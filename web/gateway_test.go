@@ -20,7 +20,7 @@ func startGateway(t *testing.T, options ...gateway.HTTPOption) (gateway *sabir.N
 	sabir.Handle(guarded, "open", echoPut, sabir.Use(auth.Require("keeper")))
 	sabir.HandleStream(guarded, "watch", func(_ context.Context, s *sabir.Stream[putItem, int]) error { return s.Send(1) })
 	startAs(t, "worker", sabir.Join("mem://"+t.Name()), sabir.Serve(shop(), store(), guarded))
-	gateway = startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", append(options, Forward("**"))...))
+	gateway = startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", append(options, With(Config{Forward: []string{"**"}}))...))
 	if err := gateway.WaitFor(t.Context(), "shop", "items"); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestAGatewayServesTheActionsOfOtherNodes(t *testing.T) {
 
 func TestTheCallerIsKnownOnOtherNodes(t *testing.T) {
 	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"keeper"}}, "key-of-bob-0123456789": {Subject: "bob"}}})
-	_, base := startGateway(t, Auth(keys))
+	_, base := startGateway(t, With(Config{Auth: []auth.Authenticator{keys}}))
 	for key, want := range map[string]int{"key-of-ada-0123456789": 200, "key-of-bob-0123456789": 403} {
 		if got := post(t, base+"/vault/open", `{"id":1,"name":"x"}`, "X-Api-Key: "+key); got.status != want {
 			t.Errorf("%s: %d %s", key, got.status, got.body)
@@ -59,7 +59,7 @@ func TestTheCallerIsKnownOnOtherNodes(t *testing.T) {
 
 func TestAGroupsMiddlewaresGuardStreamsOfOtherNodes(t *testing.T) {
 	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"keeper"}}, "key-of-bob-0123456789": {Subject: "bob"}}})
-	_, base := startGateway(t, Auth(keys), Group("/g", Services("vault"), Use(auth.Require("keeper"))))
+	_, base := startGateway(t, With(Config{Auth: []auth.Authenticator{keys}, Groups: map[string]Config{"/g": {Services: []string{"vault"}, Use: []sabir.Wrapper{auth.Require("keeper")}}}}))
 	for key, want := range map[string]int{"key-of-ada-0123456789": 200, "key-of-bob-0123456789": 403} {
 		if got := post(t, base+"/g/vault/watch", `{"id":1,"name":"x"}`, "X-Api-Key: "+key); got.status != want {
 			t.Errorf("%s: %d %s", key, got.status, got.body)
@@ -79,7 +79,7 @@ func TestADocumentIsNamedAfterItsServicesAndNotAfterTheNode(t *testing.T) {
 }
 
 func TestTheDescriptionHasTheTypesOfOtherNodesToo(t *testing.T) {
-	_, base := startGateway(t, Group("/v1", Services("items")), Info("Shop", "2", ""))
+	_, base := startGateway(t, With(Config{Groups: map[string]Config{"/v1": {Services: []string{"items"}}}, Title: "Shop", Version: "2"}))
 	var a api.API
 	if err := json.Unmarshal([]byte(ask(t, "GET", base+"/$api", "").body), &a); err != nil {
 		t.Fatal(err)

@@ -267,7 +267,7 @@ func TestTheLineOfACallThatFailedNamesItsRequestAndTrace(t *testing.T) {
 func TestAFaultOfTheGatewayItselfIsAnsweredAndLogged(t *testing.T) {
 	var log logBuffer
 	node := start(t, logTo(&log), sabir.Serve(shop()))
-	h, err := Handler(node, Filters(exchange.Filter{Name: "faulty", Before: func(*exchange.Exchange) error { panic("oh") }}))
+	h, err := Handler(node, With(Config{Filters: Filters{exchange.Filter{Name: "faulty", Before: func(*exchange.Exchange) error { panic("oh") }}}}))
 	if err != nil {
 		t.Fatal(err)
 	}

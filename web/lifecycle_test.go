@@ -223,7 +223,7 @@ func TestAHandlerThatNeverReturnsKeepsNoCallerPastTheDeadline(t *testing.T) {
 
 func TestTheDefaultLimitEndsCallsThatNameNone(t *testing.T) {
 	g := newGated(t)
-	node := start(t, sabir.Serve(g.service), sabir.HTTP(":0", RequestTimeout(20*time.Millisecond)))
+	node := start(t, sabir.Serve(g.service), sabir.HTTP(":0", With(Config{RequestTimeout: 20 * time.Millisecond})))
 	if got := post(t, "http://"+node.HTTPAddr()+"/slow/patient", `{}`); got.status != 504 {
 		t.Errorf("%d %s", got.status, got.body)
 	}

@@ -97,11 +97,11 @@ func TestMalformedRequestsAreRefusedAndReachNoHandler(t *testing.T) {
 }
 
 func TestATargetWithoutAPathStandsForTheRoot(t *testing.T) {
-	node := start(t, sabir.Serve(shop()), sabir.HTTP(":0", Mount("/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	node := start(t, sabir.Serve(shop()), sabir.HTTP(":0", With(Config{Mount: map[string]http.Handler{"/": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
 			w.WriteHeader(http.StatusTeapot)
 		}
-	}))))
+	})}})))
 	plain := start(t, sabir.Serve(shop()), sabir.HTTP(":0"))
 	for _, target := range []string{"http://localhost", "http://localhost?a=1"} {
 		const rest = " HTTP/1.1\r\nHost: localhost\r\n\r\n"

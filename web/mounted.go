@@ -16,10 +16,10 @@ type Site struct {
 	Prefix   string           // its own
 	Keys     *httpaccess.Keys // of gateway.Key; none without
 	Loopback bool             // it listens on this machine, lets callers in without credentials and answers to this machine's names only
-	Open     bool             // every client may call, see Open
+	Open     bool             // every client may call: see AllowUnauthenticated of Config
 	API      func() api.API   // what can be called here now
-	Body     int64            // bytes of a request's body, see BodyLimit
-	// Client returns the address that a request came from, by the proxies of TrustProxies.
+	Body     int64            // bytes of a request's body, see Config
+	// Client returns the address that a request came from, by the proxies that TrustProxies of Config names.
 	Client func(*http.Request) netip.Addr
 	// Handler answers requests as the server does, for a mounted handler of another protocol that makes requests of its own for the
 	// client whose request it has. With that request's headers, Host, RemoteAddr and TLS they pass the guards of the action that they

@@ -5,12 +5,11 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// Roles for [Operators] of callers that no authenticator knows. A token that has a role of such a name does not get in by it.
+// Roles for Operators of [Config], of callers that no authenticator knows. A token that has a role of such a name does not get in by it.
 const (
 	// KeyHolder is whoever sends the key of gateway.Key.
 	KeyHolder = "holder of gateway.Key"
@@ -18,18 +17,6 @@ const (
 	// as on a developer's machine. A request that names a proxy does not count.
 	ThisMachine = "caller on this machine"
 )
-
-// Operators lets callers that have one of the roles ask what operators' tools ask: the actions of the runtime's own services, such as
-// $node.nodes and $channels.list, which the command line calls with --url. For all others, and without this option for everybody,
-// these actions do not exist. $node.emit is not among them: events are emitted by actions, or by nodes of the cluster.
-func Operators(roles ...string) gateway.HTTPOption {
-	return option{name: "Operators", server: func(s *settings) {
-		if len(roles) == 0 || slices.Contains(roles, "") {
-			s.problem("Operators: name the roles whose holders are operators")
-		}
-		s.operators = append(s.operators, roles...)
-	}}.add()
-}
 
 // isOperatorAction reports whether the action is one of those for operators, such as $node.info.
 func isOperatorAction(a *sabir.Action) bool { return strings.HasPrefix(a.Service, "$") }

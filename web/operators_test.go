@@ -15,10 +15,10 @@ func TestTheLogNamesOnlyOperatorsThatThereCanBe(t *testing.T) {
 		node      sabir.NodeOption
 		want, not string
 	}{
-		"this machine":             {sabir.HTTP(":0", Operators(ThisMachine)), "for operators: caller on this machine", "nobody"},
-		"this machine, with a key": {sabir.HTTP(":0", Operators(ThisMachine), gateway.Key(key)), "for nobody (operators would be: caller on this machine; but", "for operators"},
-		"all, with a key":          {sabir.HTTP(":0", Operators(ThisMachine, KeyHolder, "ops"), gateway.Key(key)), "for operators: holder of gateway.Key, ops", "this machine,"},
-		"the key, without one":     {sabir.HTTP(":0", Operators(KeyHolder)), "for nobody", "for operators"},
+		"this machine":             {sabir.HTTP(":0", With(Config{Operators: []string{ThisMachine}})), "for operators: caller on this machine", "nobody"},
+		"this machine, with a key": {sabir.HTTP(":0", With(Config{Operators: []string{ThisMachine}}), gateway.Key(key)), "for nobody (operators would be: caller on this machine; but", "for operators"},
+		"all, with a key":          {sabir.HTTP(":0", With(Config{Operators: []string{ThisMachine, KeyHolder, "ops"}}), gateway.Key(key)), "for operators: holder of gateway.Key, ops", "this machine,"},
+		"the key, without one":     {sabir.HTTP(":0", With(Config{Operators: []string{KeyHolder}})), "for nobody", "for operators"},
 	} {
 		var lines strings.Builder
 		node := sabir.NewNode(sabir.Logger(slog.New(slog.NewTextHandler(&lines, nil))), test.node)

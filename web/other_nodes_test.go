@@ -33,7 +33,7 @@ func rulesAndErrors() *sabir.Service {
 func nodesWithRules(t *testing.T) map[string]string {
 	alone := start(t, sabir.Serve(rulesAndErrors()), sabir.HTTP(":0"))
 	startAs(t, "worker-1", sabir.Join("mem://"+t.Name()), sabir.Serve(rulesAndErrors()))
-	forwarding := startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", Forward("orders.*")))
+	forwarding := startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", With(Config{Forward: []string{"orders.*"}})))
 	if err := forwarding.WaitFor(t.Context(), "orders"); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestTheAddressWithoutAVersionIsThatOfWhatAnswersTheName(t *testing.T) {
 		t.Fatal(err)
 	}
 	startAs(t, "new", named("new", sabir.Version(2)), join)
-	gate := startAs(t, "gateway", join, sabir.HTTP(":0", Forward("users.*")))
+	gate := startAs(t, "gateway", join, sabir.HTTP(":0", With(Config{Forward: []string{"users.*"}})))
 	if err := gate.WaitFor(t.Context(), "users", "v2.users"); err != nil {
 		t.Fatal(err)
 	}

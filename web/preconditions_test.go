@@ -94,9 +94,9 @@ func everywhere(t *testing.T, check func(t *testing.T, base string)) {
 	for name, group := range map[string]string{"behind a gateway": "", "behind a gateway with middlewares": "/g"} {
 		options := []sabir.NodeOption{sabir.Join("mem://" + t.Name())}
 		if group == "" {
-			options = append(options, sabir.HTTP(":0", Forward("docs.**")))
+			options = append(options, sabir.HTTP(":0", With(Config{Forward: []string{"docs.**"}})))
 		} else {
-			options = append(options, sabir.HTTP(":0", Forward("docs.**"), Group(group, Services("docs"), Use(sabir.RequestIDs()))))
+			options = append(options, sabir.HTTP(":0", With(Config{Forward: []string{"docs.**"}, Groups: map[string]Config{group: {Services: []string{"docs"}, Use: []sabir.Wrapper{sabir.RequestIDs()}}}})))
 		}
 		node := startAs(t, "gateway"+strings.Trim(group, "/"), options...)
 		if err := node.WaitFor(t.Context(), "docs"); err != nil {

@@ -2,10 +2,10 @@ package web
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gobwas/ws"
+
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/web/auth"
@@ -206,7 +207,7 @@ func TestAGroupPutsItsServicesUnderItsPrefix(t *testing.T) {
 			return next(ctx, r)
 		}
 	}}
-	_, base := startStore(t, Group("/v1", Services("items"), Filters(note), Use(hook), BodyLimit(20)))
+	_, base := startStore(t, With(Config{Groups: map[string]Config{"/v1": {Services: []string{"items"}, Filters: Filters{note}, Use: []sabir.Wrapper{hook}, BodyLimit: 20}}}))
 	if got := ask(t, "GET", base+"/v1/items/7", ""); got.status != 200 || got.header.Get("X-Seen") != "yes" {
 		t.Errorf("in the group: %d %s %v", got.status, got.body, got.header)
 	}
@@ -231,7 +232,7 @@ func TestCallersShowWhoTheyAre(t *testing.T) {
 		return p.Subject, nil
 	}, sabir.Use(auth.Require("admin")))
 	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"admin"}}, "key-of-bob-0123456789": {Subject: "bob"}}})
-	node := start(t, sabir.Serve(shop(), guarded, store()), sabir.HTTP("0.0.0.0:0", Auth(keys), Group("/open", Services("items"), AllowAnonymous())))
+	node := start(t, sabir.Serve(shop(), guarded, store()), sabir.HTTP("0.0.0.0:0", With(Config{Auth: []auth.Authenticator{keys}, Groups: map[string]Config{"/open": {Services: []string{"items"}, AllowAnonymous: true}}})))
 	base := "http://" + strings.Replace(node.HTTPAddr(), "[::]", "127.0.0.1", 1)
 	for about, test := range map[string]struct {
 		path, key string
@@ -268,7 +269,7 @@ func TestCallersShowWhoTheyAre(t *testing.T) {
 func TestHandlersAndFilesCanBeMounted(t *testing.T) {
 	files := fstest.MapFS{"index.html": {Data: []byte("<h1>home</h1>")}, "css/a.css": {Data: []byte("a{}")}, ".env": {Data: []byte("secret")}, "empty/x.txt": {Data: []byte("x")}}
 	old := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("old " + r.URL.Path)) })
-	_, base := startStore(t, Static("/", files), Mount("/old", old))
+	_, base := startStore(t, With(Config{Static: map[string]fs.FS{"/": files}, Mount: map[string]http.Handler{"/old": old}}))
 	for path, want := range map[string]string{"/": "<h1>home</h1>", "/css/a.css": "a{}", "/old": "old /old", "/old/x": "old /old/x"} {
 		if got := ask(t, "GET", base+path, ""); got.status != 200 || got.body != want {
 			t.Errorf("%s: %d %q, want %q", path, got.status, got.body, want)
@@ -289,7 +290,7 @@ func TestHandlersAndFilesCanBeMounted(t *testing.T) {
 
 func TestTheGatewayCanBeMountedIntoAnotherServer(t *testing.T) {
 	node := start(t, sabir.Serve(store()))
-	server, err := Handler(node, StrictFields())
+	server, err := Handler(node, With(Config{StrictFields: true}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,21 +354,21 @@ func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 		option gateway.HTTPOption
 		about  string
 	}{
-		"a prefix":           {Group("v1"), "without a slash"},
-		"a group in a group": {Group("/v1", Group("/v2")), "whole server"},
-		"a key of a group":   {Group("/v1", gateway.Key("0123456789abcdef")), "whole server"},
-		"TLS of a group":     {Group("/v1", gateway.TLS(&tls.Config{})), "whole server"},
-		"a time":             {RequestTimeout(-1), "above zero"},
-		"connections":        {MaxConnections(0), "at least 1"},
-		"a filter":           {Filters(exchange.Filter{Name: "own", Problem: errors.New("a rate below zero")}), "below zero"},
-		"a limit too early": {func(c *gateway.HTTPConfig) {
-			Filters(exchange.Filter{Name: "limit", Before: func(*exchange.Exchange) error { return nil }, ReadsPrincipal: true})(c)
-			Auth()(c)
-		}, `filter "limit" reads who has signed in, and stands before web.Auth`},
-		"a limit of a group too early": {Group("/v1",
-			Filters(exchange.Filter{Name: "limit", Before: func(*exchange.Exchange) error { return nil }, ReadsPrincipal: true}), AllowAnonymous()), "or web.AllowAnonymous"},
-		"a pattern":      {Events("a..b"), "a..b"},
-		"a page of ours": {Mount("/health", http.NotFoundHandler()), `Mounted("/health"): the server itself answers there`},
+		"a prefix":             {With(Config{Groups: map[string]Config{"v1": {}}}), "without a slash"},
+		"a group in a group":   {With(Config{Groups: map[string]Config{"/v1": {Groups: map[string]Config{"/v2": {}}}}}), "whole server only: Groups"},
+		"a listener's setting": {With(Config{Groups: map[string]Config{"/v1": {MaxConnections: 7}}}), "whole server only: MaxConnections"},
+		"a time":               {With(Config{RequestTimeout: -1}), "above zero"},
+		"a body":               {With(Config{BodyLimit: -1}), "above zero"},
+		"connections":          {With(Config{MaxConnections: -1}), "at least 1"},
+		"no operator":          {With(Config{Operators: []string{}}), "name the roles"},
+		"nothing to forward":   {With(Config{Forward: []string{}}), "name the actions"},
+		"a filter":             {With(Config{Filters: Filters{exchange.Filter{Name: "own", Problem: errors.New("a rate below zero")}}}), "below zero"},
+		"a limit too early": {With(Config{Filters: Filters{exchange.Filter{Name: "limit", Before: func(*exchange.Exchange) error { return nil }, ReadsPrincipal: true}}}),
+			`filter "limit" reads who has signed in, and stands before the authentication: put it into AfterAuth`},
+		"a limit of a group too early": {With(Config{Groups: map[string]Config{"/v1": {Filters: Filters{exchange.Filter{Name: "limit",
+			Before: func(*exchange.Exchange) error { return nil }, ReadsPrincipal: true}}}}}), "put it into AfterAuth"},
+		"a pattern":      {With(Config{Events: []string{"a..b"}}), "a..b"},
+		"a page of ours": {With(Config{Mount: map[string]http.Handler{"/health": http.NotFoundHandler()}}), `Mounted("/health"): the server itself answers there`},
 		"a mount":        {Mounted("/x", func(Site) (http.Handler, error) { return nil, errors.New("no template") }), "no template"},
 		"something else": {func(c *gateway.HTTPConfig) { c.Options = append(c.Options, 7) }, "int"},
 	} {
@@ -411,27 +412,24 @@ func TestAnAddressThatTwoActionsWantIsAnErrorOfTheStart(t *testing.T) {
 
 func TestAnOptionOfHTTPGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 	key := "0123456789abcdef"
+	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})
 	for name, options := range map[string][]gateway.HTTPOption{
 		"gateway.Key":     {gateway.Key(key), gateway.Key(key)},
 		"gateway.TLS":     {gateway.TLS(nil), gateway.TLS(nil)},
-		"Auth":            {Auth(), Auth()},
-		"ForwardedHeader": {ForwardedHeader("Forwarded"), ForwardedHeader("X-Forwarded-For")},
-		"RequestTimeout":  {RequestTimeout(1), RequestTimeout(2)},
-		"BodyLimit":       {BodyLimit(1), BodyLimit(2)},
-		"MaxConnections":  {MaxConnections(1), MaxConnections(2)},
-		"Info":            {Info("a", "1", ""), Info("b", "1", "")},
-		"LimitClients":    {LimitClients(ClientLimits{Requests: 1}), LimitClients(ClientLimits{Requests: 2})},
+		"Auth":            {With(Config{Auth: []auth.Authenticator{keys}}), With(Config{Auth: []auth.Authenticator{keys}})},
+		"ForwardedHeader": {With(Config{ForwardedHeader: "Forwarded"}), With(Config{ForwardedHeader: "X-Forwarded-For"})},
+		"RequestTimeout":  {With(Config{RequestTimeout: 1}), With(Config{RequestTimeout: 2})},
+		"BodyLimit":       {With(Config{BodyLimit: 1}), With(Config{BodyLimit: 2})},
+		"MaxConnections":  {With(Config{MaxConnections: 1}), With(Config{MaxConnections: 2})},
+		"Title":           {With(Config{Title: "a"}), With(Config{Title: "b"})},
+		"PerClient":       {With(Config{PerClient: ClientLimits{Requests: 1}}), With(Config{PerClient: ClientLimits{Requests: 2}})},
 	} {
 		err := sabir.NewNode(sabir.HTTP(":0", options...)).Start(t.Context())
-		if text := fmt.Sprint(err); !strings.Contains(text, name+" is given twice") || strings.Count(text, "routes_test.go:") != 2 {
+		if text := fmt.Sprint(err); !strings.Contains(text, name) || !strings.Contains(text, " is given twice") || strings.Count(text, "routes_test.go:") != 2 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	err := sabir.NewNode(sabir.HTTP(":0", Group("/v1", BodyLimit(1), BodyLimit(2)))).Start(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "web.BodyLimit is given twice") {
-		t.Errorf("in a group: %v", err)
-	}
-	node := sabir.NewNode(sabir.HTTP(":0", RequestTimeout(time.Second), Group("/v1", RequestTimeout(time.Minute))))
+	node := sabir.NewNode(sabir.HTTP(":0", With(Config{RequestTimeout: time.Second, Groups: map[string]Config{"/v1": {RequestTimeout: time.Minute}}})))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatalf("once for the server and once for a group: %v", err)
 	}
@@ -441,7 +439,7 @@ func TestAnOptionOfHTTPGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) 
 func echoPut(_ context.Context, in putItem) (putItem, error) { return in, nil }
 
 func TestFilesAtTheRootLeaveTheGatewaysOwnPages(t *testing.T) {
-	_, base := startStore(t, Static("/", fstest.MapFS{"index.html": {Data: []byte("home")}}), Static("/app", fstest.MapFS{"index.html": {Data: []byte("app")}}), Events("**"))
+	_, base := startStore(t, With(Config{Static: map[string]fs.FS{"/": fstest.MapFS{"index.html": {Data: []byte("home")}}, "/app": fstest.MapFS{"index.html": {Data: []byte("app")}}}, Events: []string{"**"}}))
 	for path, want := range map[string]string{"/": "home", "/health": `{"status":"ok"}` + "\n", "/app/": "app", "/app": "app"} {
 		if got := ask(t, "GET", base+path, ""); got.status != 200 && got.status != 308 || got.status == 200 && got.body != want {
 			t.Errorf("%s: %d %q", path, got.status, got.body)
@@ -456,7 +454,7 @@ func TestFilesAtTheRootLeaveTheGatewaysOwnPages(t *testing.T) {
 }
 
 func TestPagesOfOtherSitesReadBatchesWhereTheyMay(t *testing.T) {
-	_, base := startStore(t, Filters(allowing("https://app.example")))
+	_, base := startStore(t, With(Config{Filters: Filters{allowing("https://app.example")}}))
 	got := post(t, base+"/batch", `[{"action":"shop.hello","input":{"name":"Ada"}}]`, "Origin: https://app.example", "Sec-Fetch-Site: cross-site")
 	if got.status != 200 || got.header.Get("Access-Control-Allow-Origin") != "https://app.example" {
 		t.Errorf("%d %v", got.status, got.header)
@@ -491,7 +489,7 @@ func TestAnAddressOfTextGoesBeforeARESTFormWithAParameterThere(t *testing.T) {
 			return "link " + in.Slug, nil
 		}, sabir.Route(method, "/{slug...}"))
 	}
-	mount := Mount("/legacy", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Method) }))
+	mount := With(Config{Mount: map[string]http.Handler{"/legacy": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Method) })}})
 	node := start(t, sabir.Serve(links), sabir.HTTP(":0", mount))
 	for about, test := range map[string]struct{ method, path, want string }{
 		"health":                       {"GET", "/health", `"ok"`},
@@ -540,7 +538,7 @@ func TestAWebSocketIsOpenedAtTheAddressOfACallThatAFormTakesToo(t *testing.T) {
 }
 
 func TestEventsAreNotThereForHEAD(t *testing.T) {
-	node := start(t, sabir.Serve(shop()), sabir.HTTP(":0", Events("orders.*")))
+	node := start(t, sabir.Serve(shop()), sabir.HTTP(":0", With(Config{Events: []string{"orders.*"}})))
 	if got := ask(t, "HEAD", "http://"+node.HTTPAddr()+"/events", ""); got.status != 405 || got.header.Get("Allow") != "GET, OPTIONS" {
 		t.Errorf("%d, Allow: %s", got.status, got.header.Get("Allow"))
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
-	options "github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/protocol"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
@@ -37,14 +36,14 @@ type settings struct {
 type routeGroup struct {
 	prefix         string            // "" or "/v1"
 	services       []string          // nil for all
-	filters        []exchange.Filter // one without a name marks the place of the authentication
+	filters        []exchange.Filter // before the authentication
+	afterAuth      []exchange.Filter
 	middlewares    []sabir.Wrapper
 	authenticators []auth.Authenticator
 	anonymous      bool
-	decided        bool // Auth or AllowAnonymous was given
 	timeout        time.Duration
 	body           int64
-	bodyGiven      bool // body is what BodyLimit was given, here or at the root
+	bodyGiven      bool // body is what BodyLimit says, here or at the root
 	strict         bool
 
 	chain     []exchange.Filter // filters that requests pass, see assemble
@@ -85,14 +84,10 @@ func newSettings(config gateway.HTTPConfig) (*settings, error) {
 	s := defaultSettings()
 	s.problems = config.Problems
 	for _, given := range config.Options {
-		switch o, ok := given.(option); {
-		case !ok:
+		if o, ok := given.(option); ok {
+			s.take(o, &config.Given)
+		} else {
 			s.foreign(given)
-		case s.isAgain(&config.Given, o):
-		case o.routeGroup != nil:
-			o.routeGroup(&s.root)
-		default:
-			o.server(s)
 		}
 	}
 	s.check()
@@ -101,18 +96,6 @@ func newSettings(config gateway.HTTPConfig) (*settings, error) {
 
 func (s *settings) problem(format string, args ...any) {
 	s.problems = append(s.problems, fmt.Errorf("web: "+format, args...))
-}
-
-// isAgain reports whether an option that can be given once was given before.
-func (s *settings) isAgain(given *options.Given, o option) bool {
-	if o.once == 0 {
-		return false
-	}
-	err := given.Again("web."+o.name, o.once)
-	if err != nil {
-		s.problems = append(s.problems, err)
-	}
-	return err != nil
 }
 
 // foreign takes options that are not of type option.
@@ -128,42 +111,16 @@ func (s *settings) foreign(o any) {
 	s.problem("an option of another package: %T", o)
 }
 
-// group adds a group. What its options leave open comes from the root, in inherit.
-func (s *settings) group(prefix string, config gateway.HTTPConfig) {
-	d := &routeGroup{prefix: prefix}
-	wholeOnly := func(name string) {
-		s.problem("the group %q has an option that is for a whole server only: %s", prefix, name)
-	}
-	if !config.Keys.None() {
-		wholeOnly("gateway.Key")
-	}
-	if config.TLS != nil {
-		wholeOnly("gateway.TLS")
-	}
-	for _, o := range config.Options {
-		switch o, ok := o.(option); {
-		case !ok || o.routeGroup == nil:
-			wholeOnly(o.name)
-		case !s.isAgain(&config.Given, o):
-			o.routeGroup(d)
-		}
-	}
-	s.groups = append(s.groups, d)
-}
-
 // inherit completes the groups from the root.
 func (s *settings) inherit() {
 	for _, d := range s.groups {
-		outer := slices.Clone(s.root.filters)
-		if d.decided {
-			outer = slices.DeleteFunc(outer, isAuth)
-		} else {
+		d.filters, d.afterAuth = slices.Concat(s.root.filters, d.filters), slices.Concat(s.root.afterAuth, d.afterAuth)
+		if d.authenticators == nil && !d.anonymous {
 			d.anonymous = s.root.anonymous
 		}
 		if d.authenticators == nil {
 			d.authenticators = s.root.authenticators
 		}
-		d.filters = append(outer, d.filters...)
 		d.middlewares = slices.Concat(s.root.middlewares, d.middlewares)
 		if d.timeout == 0 {
 			d.timeout = s.root.timeout
@@ -176,31 +133,30 @@ func (s *settings) inherit() {
 }
 
 func (s *settings) check() {
-	if !s.root.decided {
-		s.root.filters = slices.Insert(s.root.filters, 0, authHere) // of the server's key
-	}
 	if err := s.proxies.Check(); err != nil {
 		s.problem("TrustProxies: %w", err)
 	}
 	if err := s.clients.check(); err != nil {
-		s.problem("LimitClients: %w", err)
+		s.problem("PerClient: %w", err)
 	}
 	s.inherit()
 	for _, d := range s.routeGroups() {
 		if d.timeout <= 0 || d.body <= 0 {
 			s.problem("the timeout %v and the body limit %d of %q must be above zero", d.timeout, d.body, d.prefix)
 		}
-		for i, f := range d.filters {
-			if f.Problem != nil {
+		for i, f := range slices.Concat(d.filters, d.afterAuth) {
+			switch {
+			case f.Problem != nil:
 				s.problem("%w", f.Problem)
-			}
-			if f.Before == nil && f.After == nil && f.Preflight == nil && !isAuth(f) {
+			case f.Before == nil && f.After == nil && f.Preflight == nil:
 				s.problem("filter %d of %q, %q, does nothing: it was not made as it should be", i+1, d.prefix, f.Name)
+			case f.ReadsPrincipal && i < len(d.filters):
+				s.problem("filter %q reads who has signed in, and stands before the authentication: put it into AfterAuth of web.Config", f.Name)
 			}
 		}
 	}
 	for _, d := range s.groups {
-		s.checkPrefix("Group", d.prefix)
+		s.checkPrefix("Groups", d.prefix)
 	}
 	for i, m := range s.mounts {
 		if m.prefix != "/" {
@@ -217,7 +173,7 @@ func (s *settings) check() {
 		}
 	}
 	if s.limits.connections < 1 {
-		s.problem("MaxConnections(%d): want at least 1", s.limits.connections)
+		s.problem("MaxConnections %d: want at least 1", s.limits.connections)
 	}
 }
 
@@ -241,21 +197,3 @@ func (g *routeGroup) takes(a *sabir.Action) bool {
 
 // guarded reports whether the group admits only callers that authenticate.
 func (g *routeGroup) guarded() bool { return len(g.authenticators) > 0 && !g.anonymous }
-
-// authHere stands, among a group's filters, for the authentication.
-var authHere = exchange.Filter{Name: ""}
-
-// decide moves the place of the authentication to the end of the filters so far, since the last option about it counts.
-func (g *routeGroup) decide() {
-	for i, f := range g.filters {
-		if f.ReadsPrincipal {
-			g.filters[i].Problem = fmt.Errorf("filter %q reads who has signed in, and stands before web.Auth or web.AllowAnonymous: give web.Filters after these", f.Name)
-		}
-	}
-	g.filters = append(slices.DeleteFunc(g.filters, isAuth), authHere)
-	g.decided = true
-}
-
-func isAuth(f exchange.Filter) bool {
-	return f.Name == "" && f.Before == nil && f.After == nil && f.Preflight == nil
-}

@@ -46,8 +46,8 @@ func placing() *sabir.Service {
 func TestTheStatusAndTheHeadersOfAnAnswerAreItsHandlersOnAnyNode(t *testing.T) {
 	alone := start(t, sabir.Serve(placing()), sabir.HTTP(":0"))
 	startAs(t, "worker", sabir.Join("mem://"+t.Name()), sabir.Serve(placing()))
-	forwarding := startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", Forward("orders.**")))
-	grouped := startAs(t, "grouped", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", Forward("orders.**"), Group("/g", Services("orders"), Use(sabir.RequestIDs()))))
+	forwarding := startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", With(Config{Forward: []string{"orders.**"}})))
+	grouped := startAs(t, "grouped", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", With(Config{Forward: []string{"orders.**"}, Groups: map[string]Config{"/g": {Services: []string{"orders"}, Use: []sabir.Wrapper{sabir.RequestIDs()}}}})))
 	for _, n := range []*sabir.Node{forwarding, grouped} {
 		if err := n.WaitFor(t.Context(), "orders"); err != nil {
 			t.Fatal(err)

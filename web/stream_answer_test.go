@@ -27,7 +27,7 @@ func startStreams(t *testing.T) (node *sabir.Node, base string) {
 			total += n
 		}
 	}, sabir.ClientStream())
-	node = start(t, sabir.Serve(s), sabir.HTTP("127.0.0.1:0", Events("sums.*")))
+	node = start(t, sabir.Serve(s), sabir.HTTP("127.0.0.1:0", With(Config{Events: []string{"sums.*"}})))
 	return node, "http://" + node.HTTPAddr()
 }
 

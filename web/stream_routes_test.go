@@ -44,7 +44,7 @@ func lineService() *sabir.Service {
 func TestInputsOfAStreamHaveWhatItsAddressAndHeadersSay(t *testing.T) {
 	alone := start(t, sabir.Serve(lineService()), sabir.HTTP(":0"))
 	startAs(t, "worker", sabir.Join("mem://"+t.Name()), sabir.Serve(lineService()))
-	forwarding := startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", Forward("lines.**")))
+	forwarding := startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.HTTP(":0", With(Config{Forward: []string{"lines.**"}})))
 	if err := forwarding.WaitFor(t.Context(), "lines"); err != nil {
 		t.Fatal(err)
 	}

@@ -78,8 +78,8 @@ func TestAStartThatEndsWhileServicesWaitLeavesNothing(t *testing.T) {
 func TestAStartThatIsBrokenOffWaitsForNobodyWhoWantsToListen(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	lines, came := make(servedLines, 10), make(chan bool, 1)
-	note := Filters(exchange.Filter{Name: "note", Before: func(*exchange.Exchange) error { came <- true; return nil }})
-	node := sabir.NewNode(sabir.NodeID("n"), logTo(lines), sabir.Serve(sabir.NewService("orders", sabir.DependsOn(sabir.ServiceName("users")))), sabir.HTTP(":0", Events("**"), note), sabir.Limits{StopTimeout: time.Second})
+	note := With(Config{Filters: Filters{exchange.Filter{Name: "note", Before: func(*exchange.Exchange) error { came <- true; return nil }}}})
+	node := sabir.NewNode(sabir.NodeID("n"), logTo(lines), sabir.Serve(sabir.NewService("orders", sabir.DependsOn(sabir.ServiceName("users")))), sabir.HTTP(":0", With(Config{Events: []string{"**"}}), note), sabir.Limits{StopTimeout: time.Second})
 	started, asked := make(chan error, 1), make(chan string, 1)
 	go func() { started <- node.Start(ctx) }()
 	lines.next(t, `waiting="orders depends on users"`)

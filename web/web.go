@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/sabir-go/sabir/internal/httpaccess"
-	"github.com/sabir-go/sabir/internal/principal"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"sync"
 	"sync/atomic"
+
+	"github.com/sabir-go/sabir/internal/httpaccess"
+	"github.com/sabir-go/sabir/internal/principal"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
@@ -67,13 +68,13 @@ func newServer(n *sabir.Node, config gateway.HTTPConfig) (*server, error) {
 	}
 	for _, d := range s.routeGroups() {
 		if err := principal.Check(d.authenticators); err != nil {
-			return nil, fmt.Errorf("web.Auth: %w", err)
+			return nil, fmt.Errorf("Auth of web.Config: %w", err)
 		}
 	}
 	var warned sync.Once
 	s.proxies.Untrusted = func(connection netip.Addr) {
 		warned.Do(func() {
-			n.Log().Warn("a request has passed a proxy that web.TrustProxies does not name: filters take the proxy for the client", "proxy", connection)
+			n.Log().Warn("a request has passed a proxy that TrustProxies of web.Config does not name: filters take the proxy for the client", "proxy", connection)
 		})
 	}
 	f := &server{node: n, config: config, settings: s, memory: memory.OfNode(n), streams: httpstream.New(n, httpstream.Limits{})}

@@ -38,7 +38,7 @@ type Receiver struct {
 // Receive takes CloudEvents at a path, with POST, in the structured or binary form or as a batch. A payload of Standard Webhooks, an object
 // with "type", "timestamp" and "data", is taken where it is signed. It answers 204 when every event was taken. An event that comes again, by its source
 // and id, is answered so too and left out, while it is among the 10,000 that the node remembers; one that comes while the first is taken waits
-// for that. web.BodyLimit bounds a request; a batch has at most 1,000 events.
+// for that. BodyLimit of web.Config bounds a request; a batch has at most 1,000 events.
 func Receive(path string, r Receiver) gateway.HTTPOption {
 	return web.Mounted(path, func(site web.Site) (http.Handler, error) {
 		h := &receiver{Receiver: r, site: site, seen: recent.New[string, bool](10_000), taking: make(map[string]chan struct{})}

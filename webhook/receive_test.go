@@ -33,7 +33,7 @@ func header(pairs ...string) http.Header {
 
 func TestWhatIsNoEventIsRefusedWithAStatus(t *testing.T) {
 	s, got := orders()
-	node := start(t, []*sabir.Service{s}, web.BodyLimit(4<<10), webhook.Receive("/hooks", webhook.Receiver{Prefix: "com.example.", Events: []string{"orders.*"}}))
+	node := start(t, []*sabir.Service{s}, web.With(web.Config{BodyLimit: 4 << 10}), webhook.Receive("/hooks", webhook.Receiver{Prefix: "com.example.", Events: []string{"orders.*"}}))
 	url := "http://" + node.HTTPAddr() + "/hooks"
 	event := func(members string) string {
 		return `{"specversion":"1.0","id":"1","source":"/s","type":"com.example.orders.placed"` + members + `}`
@@ -105,7 +105,7 @@ func TestAnEventThatComesAgainIsTakenOnce(t *testing.T) {
 func TestASenderIsKnownByItsSignatureAlone(t *testing.T) {
 	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})
 	s, got := orders()
-	node := start(t, []*sabir.Service{s}, web.Auth(keys), webhook.Receive("/signed", webhook.Receiver{Secrets: []string{secret}, Events: []string{"orders.*"}}),
+	node := start(t, []*sabir.Service{s}, web.With(web.Config{Auth: []auth.Authenticator{keys}}), webhook.Receive("/signed", webhook.Receiver{Secrets: []string{secret}, Events: []string{"orders.*"}}),
 		webhook.Receive("/keys", webhook.Receiver{Events: []string{"orders.*"}}))
 	base := "http://" + node.HTTPAddr()
 	const body = `{"specversion":"1.0","id":"1","source":"/s","type":"orders.placed","data":{"id":"1"}}`

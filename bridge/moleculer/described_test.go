@@ -32,7 +32,7 @@ func shelfNode(t *testing.T) (node *sabir.Node, url string) {
 	c := a.bridge
 	c.Address, c.Namespace = a.at, a.namespace
 	node = sabir.NewNode(sabir.NodeID("go"), sabir.Logger(slog.New(slog.DiscardHandler)), moleculer.Bridge(c),
-		sabir.HTTP(":0", web.Forward("shelf.*"), openapi.At("/docs"), dashboard.At("/dashboard")))
+		sabir.HTTP(":0", web.With(web.Config{Forward: []string{"shelf.*"}}), openapi.At("/docs"), dashboard.At("/dashboard")))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func TestBenchWhoseCallsFailLaterExitsWith1AndSaysWhy(t *testing.T) {
 			return struct{}{}, sabir.NewError(sabir.CodeFailedPrecondition, "NotAgain", "only once")
 		}
 	})
-	startNode(t, sabir.NewNode(quiet(), sabir.Serve(fickle), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
+	startNode(t, sabir.NewNode(quiet(), sabir.Serve(fickle), sabir.HTTP(":0", web.With(web.Config{Operators: []string{web.ThisMachine}}))))
 	got := sabirRun(t, "bench", "fickle.once", "-d", "50ms", "--warmup", "0s")
 	if got.code != exitFailed || !strings.Contains(got.out, "NotAgain") || !strings.Contains(got.errOut, "calls failed") {
 		t.Errorf("%+v", got)
@@ -89,7 +89,7 @@ func TestAnInterruptedBenchReportsWhatItHas(t *testing.T) {
 		}
 		return struct{}{}, nil
 	})
-	startNode(t, sabir.NewNode(quiet(), sabir.Serve(steady), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
+	startNode(t, sabir.NewNode(quiet(), sabir.Serve(steady), sabir.HTTP(":0", web.With(web.Config{Operators: []string{web.ThisMachine}}))))
 	var out, errOut strings.Builder
 	code := execute(ctx, []string{"bench", "steady.tick", "-d", "1h", "--warmup", "0s"}, strings.NewReader(""), &out, &errOut)
 	if code != exitOK || !strings.Contains(out.String(), "interrupted") || errOut.Len() > 0 {
@@ -106,7 +106,7 @@ func TestAnInterruptedCommandSaysThatItWas(t *testing.T) {
 		<-ctx.Done()
 		return struct{}{}, ctx.Err()
 	})
-	startNode(t, sabir.NewNode(quiet(), sabir.Serve(hangs), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
+	startNode(t, sabir.NewNode(quiet(), sabir.Serve(hangs), sabir.HTTP(":0", web.With(web.Config{Operators: []string{web.ThisMachine}}))))
 	for _, args := range [][]string{
 		{"bench", "hangs.on", "--timeout", "1h", "-d", "1h"}, // while its first call runs
 		{"call", "hangs.on", "-"},                            // while it reads its input

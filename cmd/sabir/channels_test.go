@@ -19,7 +19,7 @@ func startShop(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
 	orders := channel.New[string]("shop.orders")
 	billing := sabir.NewService("billing")
 	orders.Consume(billing, func(context.Context, string) error { return channel.Reject(errors.New("no such user")) })
-	node := startNode(t, sabir.NewNode(append(options, quiet(), sabir.HTTP(":0", web.Operators(web.ThisMachine)), channel.Broker("mem://"), sabir.Serve(billing))...))
+	node := startNode(t, sabir.NewNode(append(options, quiet(), sabir.HTTP(":0", web.With(web.Config{Operators: []string{web.ThisMachine}})), channel.Broker("mem://"), sabir.Serve(billing))...))
 	for _, order := range []string{"rope", "tar", "oil"} {
 		if _, err := orders.Publish(t.Context(), node, order); err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestChannelsAreListedAndTheirDeadLettersReplayedAndDeleted(t *testing.T) {
 }
 
 func TestChannelsCommandsSayWhatIsMissing(t *testing.T) {
-	startNode(t, sabir.NewNode(quiet(), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
+	startNode(t, sabir.NewNode(quiet(), sabir.HTTP(":0", web.With(web.Config{Operators: []string{web.ThisMachine}}))))
 	for _, test := range []struct {
 		args []string
 		code int
@@ -105,7 +105,7 @@ func TestWhoIsNoOperatorIsToldSoOfAllThatIsForOperators(t *testing.T) {
 		"channels delete shop.orders.dead 1": "$channels.delete", "nodes": "$node.nodes", "call $channels.list": "$channels.list",
 	} {
 		got := sabirRun(t, strings.Fields(command)...)
-		if !strings.Contains(got.errOut, "over HTTP the node answers "+action+" to its operators only") || !strings.Contains(got.errOut, "web.Operators") {
+		if !strings.Contains(got.errOut, "over HTTP the node answers "+action+" to its operators only") || !strings.Contains(got.errOut, "Operators of web.Config") {
 			t.Errorf("%s: %s", command, got.errOut)
 		}
 	}

@@ -34,7 +34,7 @@ func TestCheckFailsWhereAServiceDoesNotFitWhatIsOffered(t *testing.T) {
 }
 
 func TestCheckOverHTTPSaysThatOneNodeWasAsked(t *testing.T) {
-	startNode(t, sabir.NewNode(quiet(), sabir.HTTP(":0", web.Operators(web.ThisMachine)))) // as a gateway before others, whose services it has not
+	startNode(t, sabir.NewNode(quiet(), sabir.HTTP(":0", web.With(web.Config{Operators: []string{web.ThisMachine}})))) // as a gateway before others, whose services it has not
 	got := sabirRun(t, "check")
 	if got.code != exitOK || got.out != "no service of the asked node says what it depends on: --join asks all nodes\n" {
 		t.Errorf("%+v", got)

@@ -77,7 +77,7 @@ func startNode(t testing.TB, node *sabir.Node) *sabir.Node {
 
 func startDemo(t testing.TB, options ...gateway.HTTPOption) *sabir.Node {
 	t.Helper()
-	return startNode(t, shop.New(quiet(), sabir.HTTP(":0", append(options, web.Operators(web.ThisMachine, web.KeyHolder))...)).Node)
+	return startNode(t, shop.New(quiet(), sabir.HTTP(":0", append(options, web.With(web.Config{Operators: []string{web.ThisMachine, web.KeyHolder}}))...)).Node)
 }
 
 func quiet() sabir.NodeOption { return sabir.Logger(slog.New(slog.DiscardHandler)) }

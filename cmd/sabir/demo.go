@@ -171,15 +171,16 @@ func (c *cli) startShop(ctx context.Context, addr string, options []sabir.NodeOp
 // demoHTTP serves HTTP with all its pages, to clients that have the key if there is one.
 func (c *cli) demoHTTP(addr string) sabir.NodeOption {
 	options := []gateway.HTTPOption{
-		web.Info("The chandler's shop", "1", "Sabir's demo: made-up users, stock and orders."),
-		openapi.At("/docs"), dashboard.At("/dashboard"), web.Events("**"), web.Forward("**"),
+		web.With(web.Config{Title: "The chandler's shop", Version: "1", Description: "Sabir's demo: made-up users, stock and orders.",
+			Events: []string{"**"}, Forward: []string{"**"}}),
+		openapi.At("/docs"), dashboard.At("/dashboard"),
 		mcp.At("/mcp", mcp.Config{Tools: []string{"**"}, Resources: []string{"**"}}),
 		rpc.Serve(),
 	}
 	if key := c.httpKey(); key != "" {
-		return sabir.HTTP(addr, append(options, gateway.Key(key), web.Operators(web.KeyHolder))...)
+		return sabir.HTTP(addr, append(options, gateway.Key(key), web.With(web.Config{Operators: []string{web.KeyHolder}}))...)
 	}
-	return sabir.HTTP(addr, append(options, web.Operators(web.ThisMachine))...)
+	return sabir.HTTP(addr, append(options, web.With(web.Config{Operators: []string{web.ThisMachine}}))...)
 }
 
 // demoPackage is the package of Protocol Buffers of all services of the demo, so that one .proto file has them all.

@@ -69,7 +69,7 @@ nobody emits events over HTTP.
 	return command
 }
 
-// noteNoListener says where no service listens to an event, which may be a slip of its name. The event may have been for a client of web.Events.
+// noteNoListener says where no service listens to an event, which may be a slip of its name. The event may have been for a client of GET /events.
 func noteNoListener(w io.Writer, event string, services []introspect.Service) {
 	var known []string
 	for _, s := range services {

@@ -85,7 +85,7 @@ func TestACallEndsAtItsTimeout(t *testing.T) {
 		<-ctx.Done()
 		return struct{}{}, ctx.Err()
 	})
-	startNode(t, sabir.NewNode(quiet(), sabir.Serve(slow), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
+	startNode(t, sabir.NewNode(quiet(), sabir.Serve(slow), sabir.HTTP(":0", web.With(web.Config{Operators: []string{web.ThisMachine}}))))
 	got := sabirRun(t, "call", "slow.wait", "--timeout", "50ms")
 	if got.code != exitFailed || !strings.Contains(got.errOut, "DeadlineExceeded") || !strings.Contains(got.errOut, "--timeout") {
 		t.Errorf("%+v", got)
@@ -97,7 +97,7 @@ func TestMetadataGoesAlong(t *testing.T) {
 	sabir.Handle(echo, "meta", func(ctx context.Context, _ struct{}) (map[string]string, error) {
 		return sabir.InfoFromContext(ctx).Metadata, nil
 	})
-	startNode(t, sabir.NewNode(quiet(), sabir.Serve(echo), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
+	startNode(t, sabir.NewNode(quiet(), sabir.Serve(echo), sabir.HTTP(":0", web.With(web.Config{Operators: []string{web.ThisMachine}}))))
 	got := sabirRun(t, "call", "echo.meta", "--meta", "tenant=acme", "--meta", "Mixed-Case=a=b", "--json")
 	pairs := oneJSON[map[string]string](t, got.out)
 	if pairs["tenant"] != "acme" || pairs["Mixed-Case"] != "a=b" {
@@ -223,7 +223,7 @@ func TestAnActionThatCallsAnUnknownOneIsNotSaidToBeUnknown(t *testing.T) {
 		return sabir.Call[struct{}](ctx, sabir.NodeFromContext(ctx), "stock.take", in)
 	})
 	address := freePort(t)
-	node := startNode(t, sabir.NewNode(quiet(), sabir.Serve(s), sabir.Join(address), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
+	node := startNode(t, sabir.NewNode(quiet(), sabir.Serve(s), sabir.Join(address), sabir.HTTP(":0", web.With(web.Config{Operators: []string{web.ThisMachine}}))))
 	for _, to := range [][]string{{"--url", "http://" + node.HTTPAddr()}, {"--join", address}} {
 		got := sabirRun(t, append([]string{"call", "orders.place"}, to...)...)
 		if got.code != exitFailed || strings.Contains(got.errOut, "no action orders.place") || !strings.Contains(got.errOut, "on node "+node.ID()) {

@@ -29,7 +29,7 @@ var clerks = actor.Define[clerk, struct{}]("shop.clerk", nil,
 func startOffice(t *testing.T, address string) *actor.System {
 	t.Helper()
 	system := actor.NewSystem(actor.Config{})
-	startNode(t, sabir.NewNode(quiet(), sabir.NodeID("office-1"), system.Option(), sabir.HTTP(":0", web.Operators(web.ThisMachine)), sabir.Join(address)))
+	startNode(t, sabir.NewNode(quiet(), sabir.NodeID("office-1"), system.Option(), sabir.HTTP(":0", web.With(web.Config{Operators: []string{web.ThisMachine}})), sabir.Join(address)))
 	_, err := supervise.Spec(supervise.Config{Name: "office", Intensity: 3},
 		supervise.Child{ID: "front", Start: clerks.Spec(struct{}{}, actor.SpawnConfig{Name: "front"})},
 		supervise.Child{ID: "back", Start: supervise.Spec(supervise.Config{Name: "back"},
@@ -115,7 +115,7 @@ func TestProcessesRefusesWhatCannotBeMeant(t *testing.T) {
 
 func TestLostMessagesAreShown(t *testing.T) {
 	system := actor.NewSystem(actor.Config{})
-	startNode(t, sabir.NewNode(quiet(), system.Option(), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
+	startNode(t, sabir.NewNode(quiet(), system.Option(), sabir.HTTP(":0", web.With(web.Config{Operators: []string{web.ThisMachine}}))))
 	pid, err := actor.Spawn(system, clerks, struct{}{})
 	if err != nil {
 		t.Fatal(err)

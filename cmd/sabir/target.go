@@ -93,7 +93,7 @@ func (c *cli) ask(ctx context.Context, to target, action string, body []byte) ([
 func forOperators(err error, action string) error {
 	e := sabir.AsError(err)
 	c := sabir.Errorf(e.Code, e.Name, "%w", advice{errors.New("over HTTP the node answers " + action + " to its operators only"),
-		"join the node's cluster with --join; over HTTP, the node says who its operators are with web.Operators, and you who you are with --key"})
+		"join the node's cluster with --join; over HTTP, the node says who its operators are with Operators of web.Config, and you who you are with --key"})
 	c.Node = e.Node
 	return c
 }

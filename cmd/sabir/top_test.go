@@ -54,7 +54,7 @@ func TestTopOverHTTPTellsOfTheAskedNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	startNode(t, sabir.NewNode(quiet(), sabir.NodeID("one"), sabir.Serve(tel.Stats()), sabir.Use(tel.Middleware()), sabir.HTTP(":0", web.Operators(web.ThisMachine))))
+	startNode(t, sabir.NewNode(quiet(), sabir.NodeID("one"), sabir.Serve(tel.Stats()), sabir.Use(tel.Middleware()), sabir.HTTP(":0", web.With(web.Config{Operators: []string{web.ThisMachine}}))))
 	got := sabirRun(t, "top", "--once", "--every", "100ms", "--all")
 	if got.code != exitOK || !strings.Contains(got.out, "$telemetry.stats") || !strings.Contains(got.out, "one") {
 		t.Errorf("%+v", got)

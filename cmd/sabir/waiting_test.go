@@ -15,7 +15,7 @@ func TestNodesSaysWhatServicesWaitFor(t *testing.T) {
 	startMember(t, "a", address)
 	orders := sabir.NewService("orders", sabir.DependsOn(sabir.ServiceName("users"), sabir.ServiceName("stock")))
 	serves := make(lineWithHTTP, 1)
-	b := sabir.NewNode(sabir.NodeID("b"), sabir.Logger(slog.New(slog.NewTextHandler(serves, nil))), sabir.Join(address), sabir.Serve(orders), sabir.HTTP(":0", web.Operators(web.ThisMachine)))
+	b := sabir.NewNode(sabir.NodeID("b"), sabir.Logger(slog.New(slog.NewTextHandler(serves, nil))), sabir.Join(address), sabir.Serve(orders), sabir.HTTP(":0", web.With(web.Config{Operators: []string{web.ThisMachine}})))
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- b.Start(ctx) }()
@@ -54,7 +54,7 @@ func (l lineWithHTTP) Write(line []byte) (int, error) {
 
 func TestNodesOverHTTPSaysWhichCheckFails(t *testing.T) {
 	fails := sabir.Ready("db", func(context.Context) error { return context.Canceled })
-	startNode(t, sabir.NewNode(sabir.NodeID("n"), quiet(), fails, sabir.HTTP(":0", web.Operators(web.ThisMachine))))
+	startNode(t, sabir.NewNode(sabir.NodeID("n"), quiet(), fails, sabir.HTTP(":0", web.With(web.Config{Operators: []string{web.ThisMachine}}))))
 	if got := sabirRun(t, "nodes"); !strings.Contains(got.out, "not ready: db") {
 		t.Errorf("%+v", got)
 	}

@@ -157,9 +157,13 @@ var page embed.FS
 func newNode(addr, key string) *sabir.Node {
 	files, _ := fs.Sub(page, "page")
 	clerk := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{key: {Subject: "clerk", Roles: []string{"clerk"}}}})
-	return sabir.NewNode(sabir.Serve(newOrders()), sabir.HTTP(addr,
-		web.Info("Orders", "1", "An example."), web.Auth(clerk), web.AllowAnonymous(), web.Events("orders.*"),
-		web.Static("/page", files), openapi.At("/docs"), dashboard.At("/dashboard")))
+	return sabir.NewNode(sabir.Serve(newOrders()), sabir.HTTP(addr, openapi.At("/docs"), dashboard.At("/dashboard"), web.With(web.Config{
+		Title: "Orders", Version: "1", Description: "An example.",
+		Auth:           []auth.Authenticator{clerk},
+		AllowAnonymous: true,
+		Events:         []string{"orders.*"},
+		Static:         map[string]fs.FS{"/page": files},
+	})))
 }
 
 func main() {

@@ -160,7 +160,7 @@ func (s *suite) httpPair(t *testing.T) *sabir.Node {
 	sabir.Handle(service, "hello", greet)
 	sabir.Handle(service, "inner", greet, sabir.ClusterOnly())
 	c.start("server", sabir.Serve(service))
-	gateway := c.start("gateway", sabir.HTTP("127.0.0.1:0", web.Forward("svc.*")))
+	gateway := c.start("gateway", sabir.HTTP("127.0.0.1:0", web.With(web.Config{Forward: []string{"svc.*"}})))
 	must(t, gateway.WaitFor(brief(t), "svc"))
 	return gateway
 }

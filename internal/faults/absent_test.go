@@ -25,7 +25,7 @@ import (
 // entrance starts a node in the test's process that joins others and serves HTTP. started has the end of its start.
 func entrance(t *testing.T, seed string, options ...sabir.NodeOption) (n *sabir.Node, started chan error) {
 	t.Helper()
-	n = sabir.NewNode(append(options, sabir.NodeID("entrance"), sabir.HTTP("127.0.0.1:0", web.Forward("**")),
+	n = sabir.NewNode(append(options, sabir.NodeID("entrance"), sabir.HTTP("127.0.0.1:0", web.With(web.Config{Forward: []string{"**"}})),
 		sabir.Join(seed, cluster.Name("faults")))...)
 	started = make(chan error, 1)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*waitLimit)

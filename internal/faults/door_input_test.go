@@ -63,7 +63,7 @@ func openDoors(t *testing.T) *doors {
 			}
 		}
 	}, sabir.ServerStream())
-	node := sabirtest.Start(t, sabir.NodeID("n1"), sabir.Serve(s), sabir.HTTP("127.0.0.1:0", web.RequestTimeout(2*doorLimit), web.BodyLimit(1<<20),
+	node := sabirtest.Start(t, sabir.NodeID("n1"), sabir.Serve(s), sabir.HTTP("127.0.0.1:0", web.With(web.Config{RequestTimeout: 2 * doorLimit, BodyLimit: 1 << 20}),
 		mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), trpc.At("/trpc"), webhook.Receive("/hooks", webhook.Receiver{Take: func(ctx context.Context, e webhook.Event) error {
 			if e.Type == "echo" {
 				d.called.Add(1)

@@ -114,7 +114,7 @@ func newHost(s setup) (*host, error) {
 		options = append(options, sabir.HTTP(":0"))
 	}
 	if s.GRPC != "" {
-		options = append(options, sabir.HTTP(s.GRPC, rpc.Serve(), web.AllowUnauthenticated()))
+		options = append(options, sabir.HTTP(s.GRPC, rpc.Serve(), web.With(web.Config{AllowUnauthenticated: true})))
 	}
 	if s.Dials != "" {
 		options = append(options, rpc.Dial(rpc.Foreign{URL: s.Dials}))

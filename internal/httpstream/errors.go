@@ -9,7 +9,7 @@ var (
 	ErrManyValues = sabir.NewError(sabir.CodeInvalidArgument, "ManyValues", "the stream sends more than one value")
 	// ErrTooSlow: events came faster than they were read. Listen again, and read faster; retryable.
 	ErrTooSlow = sabir.NewError(sabir.CodeResourceExhausted, "TooSlow", "events came faster than they were read, and some are lost: listen again").AsRetryable()
-	// ErrEventNotOffered: web.Events does not offer these events. Ask for those that the message lists.
+	// ErrEventNotOffered: Events of web.Config do not offer these events. Ask for those that the message lists.
 	ErrEventNotOffered = sabir.NewError(sabir.CodePermissionDenied, "EventNotOffered", "no such event is offered here")
 	// ErrRangeNotSatisfiable: the file has no such part as the header Range asks for. Content-Range has the length of the file.
 	ErrRangeNotSatisfiable = sabir.NewError(sabir.CodeInvalidArgument, "RangeNotSatisfiable", "the file has no such part")

@@ -64,7 +64,7 @@ func TestAPageInChromiumCallsPackageRPCByConnectWeb(t *testing.T) {
 	site := httptest.NewServer(http.FileServer(http.Dir(clients(t))))
 	t.Cleanup(site.Close)
 	node := startAllowed(t, sabir.NewNode(sabir.Serve(counter(nil, nil)), sabir.HTTP("127.0.0.1:0", rpc.Serve(),
-		web.Filters(filter.CORS{Origins: []string{site.URL}, Headers: []string{"*"}, Expose: []string{"X-Header", "Trailer-X-Trailer-Bin", "Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"}}))))
+		web.With(web.Config{Filters: web.Filters{filter.CORS{Origins: []string{site.URL}, Headers: []string{"*"}, Expose: []string{"X-Header", "Trailer-X-Trailer-Bin", "Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"}}}}))))
 	page.Forgive("log: ") // calls that are meant to fail
 	page.Run(chromedp.Navigate(site.URL + "/page.html#http://" + node.HTTPAddr()))
 	page.Until(`/done|FAILED/.test(document.querySelector("#lines").textContent)`)

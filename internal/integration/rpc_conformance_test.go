@@ -100,9 +100,9 @@ func serveConformance(protos string) error {
 	if err := readDelimited(os.Stdin, &ask); err != nil {
 		return err
 	}
-	options := []gateway.HTTPOption{rpc.Serve(), web.RequestTimeout(ownTimeout)}
+	options := []gateway.HTTPOption{rpc.Serve(), web.With(web.Config{RequestTimeout: ownTimeout})}
 	if ask.Limit > 0 {
-		options = append(options, web.BodyLimit(int64(ask.Limit)))
+		options = append(options, web.With(web.Config{BodyLimit: int64(ask.Limit)}))
 	}
 	if ask.TLS {
 		certificate, err := tls.X509KeyPair(ask.Credentials.Certificate, ask.Credentials.Key)

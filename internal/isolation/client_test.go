@@ -61,7 +61,7 @@ var sessionEntryPoints = []entryPoint{
 			}
 			return sabir.Empty{}, sessions.SignIn(web.ExchangeFromContext(ctx), auth.Principal{Subject: "ada", Claims: map[string]any{"claim": claim}})
 		})
-		there := start(t, sabir.NodeID("there"), sabir.Logger(log), sabir.Serve(s), sabir.HTTP("127.0.0.1:0", web.Auth(sessions), web.AllowAnonymous()))
+		there := start(t, sabir.NodeID("there"), sabir.Logger(log), sabir.Serve(s), sabir.HTTP("127.0.0.1:0", web.With(web.Config{Auth: []auth.Authenticator{sessions}, AllowAnonymous: true})))
 		client, err := web.Dial("http://"+there.HTTPAddr(), web.ClientConfig{})
 		if err != nil {
 			t.Fatal(err)

@@ -291,7 +291,7 @@ func otherActionsOverHTTP() (entryPoints []entryPoint) {
 		entryPoints = append(entryPoints, entryPoint{name: "HTTP/1.1, of another node: " + way.name, open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
 			codePath := "mem://isolation-http-" + rand.Text()
 			start(t, sabir.NodeID("other"), sabir.Logger(log), sabir.Serve(takesAndGives("web")), sabir.Join(codePath))
-			gateway := start(t, sabir.NodeID("gateway"), sabir.Logger(log), sabir.Join(codePath), sabir.HTTP(":0", web.Forward("**")))
+			gateway := start(t, sabir.NodeID("gateway"), sabir.Logger(log), sabir.Join(codePath), sabir.HTTP(":0", web.With(web.Config{Forward: []string{"**"}})))
 			if err := gateway.WaitFor(t.Context(), "web"); err != nil {
 				t.Fatal(err)
 			}
@@ -426,18 +426,18 @@ func stepEntryPoints() (entryPoints []entryPoint) {
 			option  gateway.HTTPOption
 			through through
 		}{
-			{"filter before a call", web.Filters(before), take},
-			{"filter behind a call", web.Filters(after), take},
-			{"filter of a group", web.Group("/v1", web.Filters(before)), said("GET", "/v1/web-query?word=good")},
-			{"middleware of the gateway", web.Use(around), take},
-			{"authenticator", web.Auth(careless{}), take},
-			{"filter before a stream", web.Filters(before), stream},
-			{"authenticator of a stream", web.Auth(careless{}), stream},
-			{"filter before a batch", web.Filters(before), batch},
-			{"filter before a page", web.Filters(before), said("GET", "/$api")},
-			{"callback of CORS, of a call", web.Filters(policy), take},
-			{"callback of CORS, of a question before a call", web.Filters(policy), said("OPTIONS", "/web/take", "Access-Control-Request-Method: POST")},
-			{"mounted handler", web.Mount("/mounted", mounted), said("GET", "/mounted")},
+			{"filter before a call", web.With(web.Config{Filters: web.Filters{before}}), take},
+			{"filter behind a call", web.With(web.Config{Filters: web.Filters{after}}), take},
+			{"filter of a group", web.With(web.Config{Groups: map[string]web.Config{"/v1": {Filters: web.Filters{before}}}}), said("GET", "/v1/web-query?word=good")},
+			{"middleware of the gateway", web.With(web.Config{Use: []sabir.Wrapper{around}}), take},
+			{"authenticator", web.With(web.Config{Auth: []auth.Authenticator{careless{}}}), take},
+			{"filter before a stream", web.With(web.Config{Filters: web.Filters{before}}), stream},
+			{"authenticator of a stream", web.With(web.Config{Auth: []auth.Authenticator{careless{}}}), stream},
+			{"filter before a batch", web.With(web.Config{Filters: web.Filters{before}}), batch},
+			{"filter before a page", web.With(web.Config{Filters: web.Filters{before}}), said("GET", "/$api")},
+			{"callback of CORS, of a call", web.With(web.Config{Filters: web.Filters{policy}}), take},
+			{"callback of CORS, of a question before a call", web.With(web.Config{Filters: web.Filters{policy}}), said("OPTIONS", "/web/take", "Access-Control-Request-Method: POST")},
+			{"mounted handler", web.With(web.Config{Mount: map[string]http.Handler{"/mounted": mounted}}), said("GET", "/mounted")},
 		} {
 			entryPoints = append(entryPoints, entryPoint{name: e.name + ": " + way.name, open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
 				b := e.browse(t, start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(takesAndGives("web")), sabir.HTTP(":0", way.option)))
@@ -458,7 +458,7 @@ func (claimed) Authenticate(x *exchange.Exchange) (*auth.Principal, error) {
 // claimEntryPoints are the ways of what is written for others to know, beside inputs and outputs.
 var claimEntryPoints = []entryPoint{
 	{name: "claims of a principal", open: func(t *testing.T, log *slog.Logger) func(context.Context, Payload) error {
-		b := engines[0].browse(t, start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(takesAndGives("web")), sabir.HTTP(":0", web.Auth(claimed{}))))
+		b := engines[0].browse(t, start(t, sabir.NodeID("one"), sabir.Logger(log), sabir.Serve(takesAndGives("web")), sabir.HTTP(":0", web.With(web.Config{Auth: []auth.Authenticator{claimed{}}}))))
 		return func(ctx context.Context, p Payload) error {
 			_, err := b.ask(ctx, http.MethodGet, "/web-query?word=good", "", "X-Word: "+faultOf(p))
 			return err

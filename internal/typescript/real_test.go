@@ -167,7 +167,7 @@ func startNode(t *testing.T) *sabir.Node {
 	sabir.Handle(account, "panics", func(context.Context, Careless) (sabir.Empty, error) { return sabir.Empty{}, nil })
 
 	node := sabir.NewNode(sabir.Serve(users, shop, account), sabir.Logger(slog.New(slog.DiscardHandler)),
-		sabir.HTTP("127.0.0.1:0", web.Auth(sessions), web.AllowAnonymous(), web.Events("orders.*"), web.Info("Shop", "1.2.0", "")))
+		sabir.HTTP("127.0.0.1:0", web.With(web.Config{Auth: []auth.Authenticator{sessions}, AllowAnonymous: true, Events: []string{"orders.*"}, Title: "Shop", Version: "1.2.0"})))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func TestTheKeyOfTheDashboardIsNotTheGateways(t *testing.T) {
 }
 
 func TestWrongKeysAreThoseOfTheClientBehindATrustedProxy(t *testing.T) {
-	n := start(t, sabir.HTTP(":0", gateway.Key(faceKey), dashboard.At("/dashboard"), web.TrustProxies(netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))))
+	n := start(t, sabir.HTTP(":0", gateway.Key(faceKey), dashboard.At("/dashboard"), web.With(web.Config{TrustProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}})))
 	status := 0
 	for tries := 0; status != http.StatusTooManyRequests && tries < 100; tries++ {
 		status, _, _ = get(t, n, "/dashboard/api/traces", "Authorization: Bearer wrong", "X-Forwarded-For: 203.0.113.1")
@@ -112,7 +112,7 @@ func TestAnOpenDashboardIsForThisMachinesNamesOnly(t *testing.T) {
 
 // A server that authenticates callers answers to any name, so that a proxy on its machine can pass on requests from anywhere.
 func TestADashboardBesideAuthenticationNeedsAKeyOnThisMachineToo(t *testing.T) {
-	keys := web.Auth(auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}}))
+	keys := web.With(web.Config{Auth: []auth.Authenticator{auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})}})
 	n := sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)), sabir.HTTP(":0", keys, dashboard.At("/dashboard")))
 	if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "dashboard.Key") {
 		t.Errorf("an open dashboard: %v", err)

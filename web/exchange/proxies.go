@@ -8,7 +8,7 @@ import (
 )
 
 // Proxies names the proxies that stand in front of a server, so that the client's address is known instead of theirs: see
-// web.TrustProxies.
+// TrustProxies of web.Config.
 type Proxies struct {
 	// From is the addresses of proxies that are trusted. A connection over a Unix socket, which has no address, is trusted
 	// if From has any.

@@ -39,12 +39,13 @@ func get(url, header, value string) *http.Response {
 func Example() {
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", greet, sabir.Route("GET", "/hello/{name}"))
-	node := sabir.NewNode(sabir.Serve(greeter), sabir.HTTP(":0", web.Filters(
+	node := sabir.NewNode(sabir.Serve(greeter), sabir.HTTP(":0", web.With(web.Config{Filters: web.Filters{
 		filter.Secure{},
 		filter.CORS{Origins: []string{"https://app.example.com"}},
 		filter.Compress{},
 		filter.Cache{MaxAge: time.Minute},
-		filter.RateLimit{Rate: 1.0 / 60, Burst: 2})))
+		filter.RateLimit{Rate: 1.0 / 60, Burst: 2},
+	}})))
 	if err := node.Start(context.Background()); err != nil {
 		log.Fatal(err)
 	}

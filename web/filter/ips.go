@@ -15,7 +15,7 @@ type addresses struct {
 
 // IPs takes calls from the addresses in Allow, or from all if that is empty, except those in Deny; others get
 // ErrAddressRefused. A connection without an address, over a Unix socket, passes where Allow is empty. IPv4 addresses in IPv6 form
-// count as IPv4. Behind a proxy, web.TrustProxies has to name it. The time that it takes grows with the logarithm of the number
+// count as IPv4. Behind a proxy, TrustProxies of web.Config has to name it. The time that it takes grows with the logarithm of the number
 // of prefixes.
 type IPs struct{ Allow, Deny []netip.Prefix }
 

@@ -19,7 +19,7 @@ import (
 // (draft-ietf-httpapi-ratelimit-headers-10).
 //
 // A caller is an address. In IPv6 it is a network of 64 bits, since a provider gives a customer at least that. ByPrincipal, ByClaim,
-// ByHeader and Together change this. Behind a proxy all callers have its address, unless web.TrustProxies names it.
+// ByHeader and Together change this. Behind a proxy all callers have its address, unless TrustProxies of web.Config names it.
 //
 // After a pause Burst calls pass at once, and while they do more become free: in the first second Burst and Rate together, later Rate.
 //
