@@ -81,7 +81,7 @@ func (r *runner) settle(d *engine.Delivery, err error) (done bool) {
 	case d.Attempt >= r.Attempts || permanent(err):
 		return r.deadLetter(d, err)
 	default:
-		after := r.backoff(d.Attempt)
+		after := max(r.backoff(d.Attempt), r.asked(err))
 		r.log.Warn("channel: handler failed; the message comes again",
 			"message", d.ID, "attempt", d.Attempt, "after", after, "request_id", d.Request, "error", sabir.AsError(err))
 		r.retry(d, after)
@@ -121,6 +121,17 @@ func (r *runner) backoff(attempt int) time.Duration {
 		d = r.MaxPause
 	}
 	return d/2 + rand.N(d/2+1)
+}
+
+// asked is the pause that a handler's error asks for, within MaxPause; 0 for none. Its data is that of policy.RetryAfter.
+func (r *runner) asked(err error) time.Duration {
+	after, err := sabir.DataAs[struct {
+		Seconds float64 `json:"retryAfter"`
+	}](err)
+	if err != nil || !(after.Seconds > 0) {
+		return 0
+	}
+	return time.Duration(min(after.Seconds, r.MaxPause.Seconds()) * float64(time.Second)) // in this order nothing overflows
 }
 
 // brokerTimeout bounds one report to the broker. After a report that is lost the message comes again, which handlers must

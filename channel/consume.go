@@ -24,7 +24,8 @@ type Consumer struct {
 	// FirstPause is the wait after the first attempt. It doubles with each attempt, and up to half of it is left to chance, so
 	// that what failed together does not come again together. Default: a second, or MaxPause if that is shorter.
 	FirstPause time.Duration
-	// MaxPause bounds each wait. Default: a minute, or FirstPause if that is longer.
+	// MaxPause bounds each wait. Default: a minute, or FirstPause if that is longer. Up to it, a wait is as long as the error of the handler
+	// asks, such as that of policy.RateLimit: by data as of policy.RetryAfter.
 	MaxPause time.Duration
 	// AckWait is how long the broker receives nothing about a message before it gives it to another consumer: how long the
 	// messages of a node that was killed are held up. Default: 30 seconds; a second at least. RabbitMQ goes by the node's

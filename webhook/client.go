@@ -12,12 +12,14 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
 	"github.com/sabir-go/sabir/internal/redact"
+	"github.com/sabir-go/sabir/policy"
 )
 
 // Endpoint is an address to which events are sent.
@@ -56,7 +58,8 @@ const (
 
 // Send sends events to an endpoint in one request: several are a batch. nil means that the receiver has taken them, with a status from 200 to
 // 299. The error of a receiver that wants no more (410) or will never read them (400, 413, 415, 422), and that of an address that may not be called, is one
-// of [channel.Reject], so that a consumer of a channel may return it: the event becomes a dead letter.
+// of [channel.Reject], so that a consumer of a channel may return it: the event becomes a dead letter. Other errors carry what the receiver's Retry-After
+// asks for as [policy.RetryAfter].
 func (c *Client) Send(ctx context.Context, to Endpoint, events ...Event) error {
 	if len(events) == 0 {
 		return nil
@@ -87,8 +90,23 @@ func (c *Client) Send(ctx context.Context, to Endpoint, events ...Event) error {
 	case slices.Contains([]int{http.StatusBadRequest, http.StatusGone, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}, status):
 		return channel.Reject(fmt.Errorf("the webhook %s answers %d, after which it is not tried again", to.name(), status))
 	default:
-		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "the webhook %s answers %d", to.name(), status)
+		err := sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "the webhook %s answers %d", to.name(), status)
+		if after := retryAfter(answer.Header.Get("Retry-After")); after > 0 {
+			err = err.WithData(policy.RetryAfter{Seconds: after})
+		}
+		return err
 	}
+}
+
+// retryAfter reads the header of that name, seconds or a date; 0 for none.
+func retryAfter(text string) (seconds float64) {
+	if n, err := strconv.ParseUint(text, 10, 32); err == nil {
+		return float64(n)
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return time.Until(at).Seconds()
+	}
+	return 0
 }
 
 // name is the endpoint in errors and logs: its ID or, where it has none, its host.
