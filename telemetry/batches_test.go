@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -187,6 +189,25 @@ func TestAShutdownThatTakesTooLongSaysWhatIsLost(t *testing.T) {
 		t.Errorf("the second shutdown says %v", again)
 	}
 	_ = node.Stop(context.Background())
+}
+
+func TestAStopWithoutADeadlineLeavesACollectorThatDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tel := newTelemetry(t, telemetry.Config{CallLog: quiet, Traces: exportFunc(func(ctx context.Context, _ []sdktrace.ReadOnlySpan) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})})
+		node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
+		const calls = 2000 // in several batches
+		for range calls {
+			_ = call(node, t.Context(), "v2.shop.hello")
+		}
+		began := time.Now()
+		err := node.Stop(context.Background())
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the last %d spans", calls)) || time.Since(began) > 10*time.Second {
+			t.Errorf("after %v the stop says %v", time.Since(began), err)
+		}
+	})
 }
 
 func TestSpansAfterShutdownAreCountedAsLate(t *testing.T) {

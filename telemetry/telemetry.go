@@ -5,7 +5,8 @@
 //	node := sabir.NewNode(sabir.Serve(users), sabir.Use(tel.Middleware()), admin.Serve(":9464", admin.Metrics(tel.Handler())))
 //
 // Give the middleware to NewNode, first of all, so that it sees what callers see: a call that was retried is one call, an
-// answer from a cache is a call too. When the last of the nodes that use it has stopped, it flushes and shuts itself down.
+// answer from a cache is a call too. When the last of the nodes that use it has stopped, it flushes and shuts itself down, within the
+// deadline of the stop or, where that has none, 10 seconds.
 //
 // docs/telemetry.md lists the metrics, the attributes of spans, and what each part costs.
 package telemetry
@@ -20,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -264,8 +266,17 @@ func (t *Telemetry) leave(ctx context.Context, n *sabir.Node) error {
 	if !last {
 		return nil
 	}
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, stopTimeout)
+		defer cancel()
+	}
 	return t.Shutdown(ctx)
 }
+
+// stopTimeout bounds the shutdown at a stop that has no bound of its own: for a collector that does not answer, the exporters of OTLP try
+// each batch for a minute.
+const stopTimeout = 10 * time.Second
 
 // refused counts the refusals of all nodes. It never decreases: of a node that is stopping the last numbers count.
 func (t *Telemetry) refused() introspect.Refused {
