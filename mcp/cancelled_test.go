@@ -83,6 +83,22 @@ func TestACallIsAnsweredThatAnotherCallerOrSessionHasCancelled(t *testing.T) {
 	}
 }
 
+func TestACancelledCallIsNotAnsweredAlsoWhereAnotherCameUnderItsID(t *testing.T) {
+	service, began, ended := waiting()
+	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.RequestTimeout(waitLimit))
+	session := initialize(t, base+"/mcp")
+	came := post(t, base+"/mcp", fmt.Sprintf(callWait, "7"), session)
+	<-began
+	if a := send(t, "POST", base+"/mcp", fmt.Sprintf(callWait, "7"), session...); a.status != 400 || !strings.Contains(a.body, "duplicate in-flight request ID 7") {
+		t.Errorf("the second one: %d %s", a.status, a.body)
+	}
+	send(t, "POST", base+"/mcp", fmt.Sprintf(cancelCall, "7"), session...)
+	<-ended
+	if got := <-came; got != "200 " {
+		t.Errorf("%q, want a stream of events without one", got)
+	}
+}
+
 // released is a service like that of waiting, whose handler runs until the channel is closed.
 func released(release chan struct{}) (s *sabir.Service, began chan struct{}) {
 	s, began = sabir.NewService("waiting"), make(chan struct{}, 1)

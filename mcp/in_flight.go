@@ -27,13 +27,18 @@ type request struct {
 	cancelled bool
 }
 
-func (f *inFlight) begin(id jsonrpc.ID, method, caller string) {
+// begin notes a request. It reports false for one under the id of another that is in flight, which the SDK does not serve.
+func (f *inFlight) begin(id jsonrpc.ID, method, caller string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.requests[id] != nil {
+		return false
+	}
 	if f.requests == nil {
 		f.requests = make(map[jsonrpc.ID]*request)
 	}
 	f.requests[id] = &request{method: method, caller: caller}
+	return true
 }
 
 // cancel notes that a caller has cancelled a request of its own. A session must be begun in any case.
@@ -140,8 +145,7 @@ func (f *inFlight) follow(messages []message, r *http.Request) (end func()) {
 			}
 			continue
 		}
-		if id, err := jsonrpc.MakeID(m.ID.value); err == nil && id.IsValid() && m.Method != "" {
-			f.begin(id, m.Method, p.Subject)
+		if id, err := jsonrpc.MakeID(m.ID.value); err == nil && id.IsValid() && m.Method != "" && f.begin(id, m.Method, p.Subject) {
 			begun = append(begun, id)
 		}
 	}

@@ -192,3 +192,22 @@ func TestABatchOverStdioMayHaveNotifications(t *testing.T) {
 		}
 	}
 }
+
+// The SDK drops it.
+func TestARequestOverStdioUnderAnIDInFlightIsRefused(t *testing.T) {
+	release := make(chan struct{})
+	service, began := released(release)
+	ask, lines := rawStdio(t, startNode(t, sabir.Serve(service)), mcp.Config{Tools: []string{"**"}})
+	ask(initializeLine)
+	next(t, lines)
+	ask(fmt.Sprintf(callWait, "7"))
+	<-began
+	ask(fmt.Sprintf(callWait, "7"))
+	if line := next(t, lines); !strings.Contains(line, `"id":null`) || !strings.Contains(line, "a request with the id 7 has not been answered yet") {
+		t.Errorf("the second one is answered with %s", line)
+	}
+	close(release)
+	if line := next(t, lines); !strings.HasPrefix(line, `{"jsonrpc":"2.0","id":7,"result"`) {
+		t.Errorf("the first one is answered with %s", line)
+	}
+}

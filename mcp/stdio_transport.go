@@ -28,31 +28,39 @@ type stdioTransport struct {
 func (t *stdioTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	w := &answerWriter{WriteCloser: t.out, requests: &t.requests}
 	c, err := (&sdk.IOTransport{Reader: newClientLines(t.in, w.refuse), Writer: w, MaxLineLength: -1}).Connect(ctx) // clientLines has a bound
-	return stdioConnection{c, &t.requests}, err
+	return stdioConnection{c, w}, err
 }
 
 // stdioConnection follows the messages of the client.
 type stdioConnection struct {
 	sdk.Connection
-	requests *inFlight
+	answers *answerWriter
 }
 
 func (c stdioConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
-	m, err := c.Connection.Read(ctx)
-	if r, ok := m.(*jsonrpc.Request); ok && err == nil {
-		if r.IsCall() {
-			c.requests.begin(r.ID, r.Method, "")
+	for {
+		m, err := c.Connection.Read(ctx)
+		r, ok := m.(*jsonrpc.Request)
+		if !ok || err != nil {
+			return m, err
+		}
+		if r.IsCall() && !c.answers.requests.begin(r.ID, r.Method, "") {
+			why := fmt.Sprintf("a request with the id %.100s has not been answered yet: give each an id of its own", fmt.Sprint(r.ID.Raw()))
+			if err := c.answers.refuse(jsonrpc.CodeInvalidRequest, why); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if r.Method == cancelledMethod {
 			var params cancelParams
 			if json.Unmarshal(r.Params, &params) == nil {
 				if id, ok := params.id(); ok {
-					c.requests.cancel(id, "")
+					c.answers.requests.cancel(id, "")
 				}
 			}
 		}
+		return m, nil
 	}
-	return m, err
 }
 
 // answerWriter looks at lines on their way to the client. The SDK writes each at once.
