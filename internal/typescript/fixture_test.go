@@ -1,6 +1,7 @@
 package typescript
 
 import (
+	"math/big"
 	"reflect"
 	"testing"
 	"time"
@@ -93,11 +94,12 @@ type NoUser struct {
 }
 
 type Numbers struct {
-	Int64  int64   `json:"int64"`
-	Uint64 uint64  `json:"uint64"`
-	Int    int     `json:"int"`
-	Float  float64 `json:"float"`
-	Any    any     `json:"any"`
+	Int64  int64    `json:"int64"`
+	Uint64 uint64   `json:"uint64"`
+	Int    int      `json:"int"`
+	Float  float64  `json:"float"`
+	Any    any      `json:"any"`
+	Big    *big.Int `json:"big,omitempty"`
 }
 
 type Wait struct {

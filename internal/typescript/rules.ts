@@ -63,7 +63,7 @@ const isFlag: Check = (value, at, found) => typeof value === "boolean" || fails(
 const isNumber: Check = (value, at, found) => (typeof value === "number" && Number.isFinite(value)) || fails(value, at, found, "type", "must be a number");
 const isList: Check = (value, at, found) => Array.isArray(value) || fails(value, at, found, "type", "must be a list");
 const isRecord: Check = (value, at, found) => isObject(value) || fails(value, at, found, "type", "must be an object");
-const isWhole = (least: bigint, most: bigint): Check => (value, at, found) =>
+const isWhole = (least: number | bigint, most: number | bigint): Check => (value, at, found) =>
   ((typeof value === "bigint" || Number.isSafeInteger(value)) && value >= least && value <= most) || fails(value, at, found, "type", "must be a whole number that fits");
 
 const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;

@@ -182,6 +182,8 @@ func typeChecks(s *schema.Schema) []string {
 		return []string{"isTime"}
 	case kind == "string":
 		return []string{"isText"}
+	case kind == "integer" && isUnbounded(s):
+		return []string{"isWhole(-Infinity, Infinity)"}
 	case kind == "integer":
 		least, most := rangeOf(s.Format)
 		return []string{"isWhole(" + least + "n, " + most + "n)"}

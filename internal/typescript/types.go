@@ -209,6 +209,9 @@ func (m *module) isBig(s *schema.Schema) bool { return !m.asJSON && isBig(s) }
 
 // isBig reports whether whole numbers of a schema may be beyond ±(2^53-1).
 func isBig(s *schema.Schema) bool {
+	if isUnbounded(s) {
+		return true
+	}
 	if s.Format != "int64" && s.Format != "uint64" {
 		return false
 	}
@@ -225,6 +228,9 @@ func isBig(s *schema.Schema) bool {
 	}
 	return !within(s.Minimum, s.ExclusiveMinimum) || !within(s.Maximum, s.ExclusiveMaximum)
 }
+
+// isUnbounded reports whether whole numbers of a schema have any size, as those of math/big.
+func isUnbounded(s *schema.Schema) bool { return s.Format == "" && strings.HasSuffix(s.ProtoType, "string") }
 
 // literal is a value of an enumeration; big makes a number a bigint.
 func literal(value any, big bool) string {

@@ -157,6 +157,7 @@ func TestChecksAreMadeOfKeywordsWhereADescriptionHasNoTags(t *testing.T) {
 		{`{"type":"integer","format":"int8","minimum":-128,"maximum":127}`, "", "optional(isWhole(-128n, 127n))"},
 		{`{"type":"integer","format":"int64","exclusiveMinimum":5,"maximum":9223372036854775806}`, "", "optional(all(isWhole(-9223372036854775808n, 9223372036854775807n), gt(5), max(9223372036854775806n)))"},
 		{`{"type":"integer","format":"uint64","minimum":0}`, "", "optional(isWhole(0n, 18446744073709551615n))"},
+		{`{"type":"integer","x-protobuf-type":"string"}`, "", "optional(isWhole(-Infinity, Infinity))"},
 		{`{"type":"number","not":{"const":0}}`, "x", "all(required(0), isNumber)"},
 		{`{"type":"boolean","const":true}`, "x", "all(required(false), isFlag)"},
 		{`{"type":["string","null"],"format":"date-time"}`, "", "optional(isTime)"},

@@ -85,6 +85,7 @@ export interface Numbers {
   int: number;
   float: number;
   any: unknown;
+  big?: bigint;
 }
 
 export interface NumbersInput {
@@ -93,6 +94,7 @@ export interface NumbersInput {
   int?: number;
   float?: number;
   any?: unknown;
+  big?: bigint;
 }
 
 export interface PageUser {
@@ -614,6 +616,7 @@ function readNumbers(value: any): any {
   put(value, "uint64", big);
   put(value, "int", int);
   put(value, "float", float);
+  put(value, "big", big);
   return value;
 }
 
@@ -721,6 +724,7 @@ function checkNumbersInput(value: any, at: At, found: FieldError[]): boolean {
     uint64: optional(isWhole(0n, 18446744073709551615n)),
     int: optional(isWhole(-9007199254740991n, 9007199254740991n)),
     float: optional(isNumber),
+    big: optional(isWhole(-Infinity, Infinity)),
   }))(value, at, found);
 }
 

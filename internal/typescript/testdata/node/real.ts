@@ -49,12 +49,13 @@ const checks: Record<string, () => Promise<void>> = {
     same(user.name, "é&|acme|a|b");
     same(user.born.toISOString(), "2026-01-02T03:04:05.678Z");
     same([...user.avatar].join(), "0,1,254,255");
-    const sent = { int64: -9223372036854775808n, uint64: 18446744073709551615n, int: 9007199254740991, float: 1e300, any: "x" };
+    const sent = { int64: -9223372036854775808n, uint64: 18446744073709551615n, int: 9007199254740991, float: 1e300, any: "x", big: 2n ** 100n };
     const got = await api.shop.numbers(sent).orThrow();
     same(got.int64, sent.int64);
     same(got.uint64, sent.uint64);
     same(got.int, sent.int);
     same(got.float, sent.float);
+    same(got.big, sent.big);
     const tooLarge = await api.shop.numbers({ int: 2 ** 53 });
     same(!tooLarge.ok && tooLarge.error.name, "BadInput");
   },
