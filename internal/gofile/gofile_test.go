@@ -74,6 +74,8 @@ type (
 		Cents    *big.Int           `json:"cents"`
 		Number   int64              `json:"number,string"`
 		Previous *Place             `json:"previous,omitempty"`
+		Tags     []string           `json:"tags,omitempty" validate:"omitempty,min=1"`
+		Hints    stdjson.RawMessage `json:"hints,omitempty"`
 	}
 	Address struct {
 		City string `json:"city"`
@@ -186,7 +188,7 @@ func TestWhatAContractSendsIsReadOnAnotherNodeInEachFormat(t *testing.T) {
 			got.From != in.From || got.Cents.Int64() != 5 || got.Number != 12 {
 			t.Errorf("%s: %+v, %v", format.Name(), got, err)
 		}
-		if got.Billing != nil || got.Note != nil || got.Within != nil || got.Previous != nil {
+		if got.Billing != nil || got.Note != nil || got.Within != nil || got.Previous != nil || got.Tags != nil || got.Hints != nil {
 			t.Errorf("%s: what was left out came: %+v", format.Name(), got)
 		}
 	}

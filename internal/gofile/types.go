@@ -142,8 +142,8 @@ func (f *file) structure(s *schema.Schema) string {
 		maybe := about.ProtoType == "optional" && text != "any" // a pointer that is left out, and not null
 		if maybe || !slices.Contains(s.Required, p.Name) && f.isStruct(about) && !f.sentByValue(about) {
 			text, name = "*"+strings.TrimPrefix(text, "*"), p.Name+",omitempty"
-		} else if f.absent && !slices.Contains(s.Required, p.Name) {
-			name += ",omitzero"
+		} else if !slices.Contains(s.Required, p.Name) && (f.absent || hasNil(text)) {
+			name += ",omitzero" // the nil of a list is sent as an empty one, which rules of longer ones refuse
 		}
 		if rest, _ := about.Nullable(); slices.Equal(rest.Type, schema.Types{"string"}) && integers[rest.Format] != "" {
 			name += ",string"
@@ -152,6 +152,11 @@ func (f *file) structure(s *schema.Schema) string {
 	}
 	b.WriteString("}")
 	return b.String()
+}
+
+// hasNil reports whether a type has a nil beside its empty value, and is no pointer.
+func hasNil(text string) bool {
+	return strings.HasPrefix(text, "[]") || strings.HasPrefix(text, "map[") || text == "json.RawMessage"
 }
 
 // sentByValue reports whether a struct that may be missing is sent as a value: who reads it has no pointer for it, or it would be null or optional.

@@ -49,7 +49,7 @@ type GetOrder struct {
 type Item struct {
 	Name  string  `json:"name"`
 	Price float64 `json:"price"`
-	Image []byte  `json:"image"`
+	Image []byte  `json:"image,omitzero"`
 	Note  *string `json:"note"`
 	Part  *Item   `json:"part,omitempty"`
 }
@@ -79,6 +79,8 @@ type Place struct {
 	Cents    *big.Int        `json:"cents"`
 	Number   int64           `json:"number,string"`
 	Previous *Place          `json:"previous,omitempty"`
+	Tags     []string        `json:"tags,omitzero" validate:"omitempty,min=1"`
+	Hints    json.RawMessage `json:"hints,omitzero"`
 }
 
 type PlaceInput struct {
@@ -86,13 +88,15 @@ type PlaceInput struct {
 	Billing  *AddressInput   `json:"billing,omitempty"`
 	Note     *string         `json:"note,omitempty"`
 	Within   *time.Duration  `json:"within,omitempty"`
-	Counts   map[int64]int   `json:"counts"`
+	Counts   map[int64]int   `json:"counts,omitzero"`
 	Size     [3]float32      `json:"size"`
 	Digest   [4]uint8        `json:"digest"`
 	Codes    []string        `json:"codes" validate:"len=2"`
-	Raw      json.RawMessage `json:"raw"`
+	Raw      json.RawMessage `json:"raw,omitzero"`
 	From     netip.Addr      `json:"from"`
 	Cents    *big.Int        `json:"cents"`
 	Number   int64           `json:"number,string"`
 	Previous *PlaceInput     `json:"previous,omitempty"`
+	Tags     []string        `json:"tags,omitzero" validate:"omitempty,min=1"`
+	Hints    json.RawMessage `json:"hints,omitzero"`
 }
