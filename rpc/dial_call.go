@@ -33,6 +33,7 @@ func (p *peer) Send(ctx context.Context, r *sabir.Request) error {
 	p.addHeaders(ctx, request.Header())
 	response, err := m.client.CallUnary(ctx, request)
 	if err != nil {
+		err = saidStatus(err)
 		if failed, ok := errors.AsType[*connect.Error](err); ok && connect.IsWireError(err) {
 			giveAnswer(ctx, nil, failed.Meta())
 		}
@@ -64,6 +65,7 @@ func (p *peer) addHeaders(ctx context.Context, h http.Header) {
 
 // failure is an error of the server, or of the way to it, as callers have it.
 func (p *peer) failure(ctx context.Context, action string, err error) *sabir.Error {
+	err = saidStatus(err)
 	var network *net.OpError
 	errors.As(err, &network)
 	_, isCut := errors.AsType[*cutError](err)

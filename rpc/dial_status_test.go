@@ -121,3 +121,48 @@ func TestAnAnswerThatCannotBeDecompressedIsNoMistakeOfTheCaller(t *testing.T) {
 		}
 	})
 }
+
+func TestAStatusOfAForeignServerCountsMoreThanItsDetails(t *testing.T) {
+	described, _ := serve(t, []sabir.Servable{calc()})
+	files := describe(t, described)
+	for what, c := range map[string]struct {
+		status, details string
+		code            sabir.Code
+		text            string
+	}{
+		"details that are no base64":      {"5", "%", sabir.CodeNotFound, "none there: é"},
+		"details that are no message":     {"5", "////", sabir.CodeNotFound, "none there: é"},
+		"details without a code":          {"5", "EgFh", sabir.CodeNotFound, "none there: é"},
+		"details of another code":         {"5", "CAYSAWE", sabir.CodeAlreadyExists, "a"},
+		"a number that is no code":        {"261", "", sabir.CodeUnknown, "none there: é"},
+		"a number that looks like no one": {"256", "", sabir.CodeUnknown, "none there: é"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			eachWay(t, func(t *testing.T, f rpc.Foreign) {
+				if f.Protocol == rpc.Connect {
+					t.Skip("its errors are one document")
+				}
+				f.Files, f.URL = files, answerOf(t, func(w http.ResponseWriter, r *http.Request) {
+					h := w.Header()
+					h.Set("Content-Type", r.Header.Get("Content-Type"))
+					h.Set("Grpc-Status", c.status)
+					h.Set("Grpc-Message", "none there: %C3%A9")
+					h.Set("Grpc-Status-Details-Bin", c.details)
+				})
+				node := dial(t, f)
+				_, err := sabir.Call[text](t.Context(), node, "calc.metadata", text{"x"})
+				if e := sabir.AsError(err); e.Code != c.code || e.Message != c.text {
+					t.Errorf("the error of the call is %v: %v", e.Code, e)
+				}
+				if f.HTTP1 {
+					return // streams need HTTP/2
+				}
+				for _, err := range sabir.CallStream[text](t.Context(), node, "calc.chat", text{"x"}) {
+					if e := sabir.AsError(err); e == nil || e.Code != c.code || e.Message != c.text {
+						t.Errorf("the error of the stream is %v", err)
+					}
+				}
+			})
+		})
+	}
+}

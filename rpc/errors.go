@@ -52,7 +52,10 @@ func fromConnect(err error) *sabir.Error {
 	if !errors.As(err, &c) {
 		return sabir.AsError(err)
 	}
-	code := sabir.Code(c.Code())
+	code := sabir.CodeUnknown // as gRPC has it for a number that is no code
+	if number := c.Code(); number >= connect.CodeCanceled && number <= connect.CodeUnauthenticated {
+		code = sabir.Code(number)
+	}
 	e := sabir.NewError(code, code.String(), c.Message())
 	var others []proto.Message
 	for _, d := range c.Details() {
