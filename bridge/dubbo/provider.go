@@ -57,7 +57,7 @@ type session interface {
 	stops() bool
 	// waits reports whether calls are in flight.
 	waits() bool
-	// silence is the time since something came.
+	// silence is the time since something came, where the provider was asked for it meanwhile.
 	silence(now time.Time) time.Duration
 	// beat asks for a sign of life.
 	beat()

@@ -8,6 +8,8 @@ import (
 	"net"
 	"slices"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/deadconn"
 )
 
 // paramTLS says of a provider in a registry that it speaks TLS.
@@ -67,8 +69,7 @@ func handshake(ctx context.Context, c net.Conn) error {
 
 // dial connects to a provider.
 func (b *bridge) dial(ctx context.Context, address string) (net.Conn, error) {
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "tcp", address)
+	c, err := (&net.Dialer{Control: deadconn.Control}).DialContext(ctx, "tcp", address)
 	if err != nil || b.TLS == nil {
 		return c, err
 	}

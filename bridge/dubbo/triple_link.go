@@ -29,21 +29,11 @@ type tripleLink struct {
 	inFlight atomic.Int64
 }
 
-// watchedConn notices what comes, and the end.
+// watchedConn notices the end.
 type watchedConn struct {
 	net.Conn
-	lastRead atomic.Int64 // in Unix ns
-	closing  sync.Once
-	ended    chan struct{}
-}
-
-// Read implements net.Conn.
-func (c *watchedConn) Read(to []byte) (int, error) {
-	n, err := c.Conn.Read(to)
-	if n > 0 {
-		c.lastRead.Store(time.Now().UnixNano())
-	}
-	return n, err
+	closing sync.Once
+	ended   chan struct{}
 }
 
 // Close implements net.Conn.
@@ -58,15 +48,14 @@ func dialTriple(ctx context.Context, p *provider) (session, error) {
 	protocols.SetUnencryptedHTTP2(true)
 	heartbeat := p.bridge.heartbeat
 	transport := &http.Transport{Protocols: protocols, DisableCompression: true, MaxResponseHeaderBytes: maxHead,
-		// A provider that is silent while calls wait is asked for a sign of life by a ping.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: min(askAfter, heartbeat), PingTimeout: 3 * heartbeat, WriteByteTimeout: writeLimit},
+		// Java closes a connection that is idle for three heartbeats of its own. More pings would have servers of gRPC close it: see deadconn.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: heartbeat, PingTimeout: 2 * heartbeat, WriteByteTimeout: writeLimit},
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
 			c, err := p.bridge.dial(ctx, address)
 			if err != nil {
 				return nil, err
 			}
 			l.socket = &watchedConn{Conn: c, ended: make(chan struct{})}
-			l.socket.lastRead.Store(time.Now().UnixNano())
 			return l.socket, nil
 		}}
 	var err error
@@ -85,10 +74,8 @@ func (l *tripleLink) stops() bool { return l.http.Err() != nil }
 // waits implements session.
 func (l *tripleLink) waits() bool { return l.inFlight.Load() > 0 }
 
-// silence implements session.
-func (l *tripleLink) silence(now time.Time) time.Duration {
-	return now.Sub(time.Unix(0, l.socket.lastRead.Load()))
-}
+// silence implements session: a provider may be silent for as long as a call takes, since it is not asked meanwhile.
+func (l *tripleLink) silence(time.Time) time.Duration { return 0 }
 
 // beat implements session: HTTP/2 sends a ping by itself.
 func (l *tripleLink) beat() {}
