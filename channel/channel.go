@@ -4,10 +4,10 @@ import (
 	"reflect"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/codec/native"
 	"github.com/sabir-go/sabir/internal/claim"
 	"github.com/sabir-go/sabir/internal/engine"
 	"github.com/sabir-go/sabir/internal/names"
+	"github.com/sabir-go/sabir/internal/native"
 )
 
 // Channel is a durable queue of messages of one type, kept by a broker until each group of consumers has handled them: at
