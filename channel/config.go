@@ -13,7 +13,7 @@ import (
 
 // Config holds the settings of a channel. All programs that use the channel should give it the same.
 type Config struct {
-	// KeepFor is the time for which messages are kept, handled or not. Default: 7 days; -1 for as long as the other limits allow.
+	// KeepFor is the time for which messages are kept, handled or not. Default: 7 days; negative: as long as the other limits allow.
 	// RabbitMQ applies it to what new groups can start from; what a group has before it is kept until it is handled.
 	KeepFor time.Duration
 	// KeepBytes drops the oldest messages, handled or not, when all together are larger. Default: no bound. Redis does not offer it.
@@ -52,14 +52,16 @@ const defaultMessage = 1<<20 - engine.MaxHead
 // withDefaults fills in what was left out. claimed is the codec that claims the type of the messages; "" for none.
 func (c Config) withDefaults(claimed string) Config {
 	c.KeepFor = max(0, cmp.Or(c.KeepFor, defaultKeep))
-	c.KeepBytes, c.KeepMessages = max(0, c.KeepBytes), max(0, c.KeepMessages)
-	c.MaxMessage = max(1, cmp.Or(c.MaxMessage, defaultMessage))
+	c.MaxMessage = cmp.Or(c.MaxMessage, defaultMessage)
 	c.Codec = cmp.Or(c.Codec, claimed, json.Name)
 	return c
 }
 
-// check returns what is wrong with the rule of publishers; nil for nothing.
+// check returns what is wrong with the settings; nil for nothing.
 func (c Config) check() error {
+	if c.KeepBytes < 0 || c.KeepMessages < 0 || c.MaxMessage < 0 {
+		return fmt.Errorf("KeepBytes is %d, KeepMessages is %d and MaxMessage is %d: none may be negative; 0 is the default", c.KeepBytes, c.KeepMessages, c.MaxMessage)
+	}
 	if c.PublishedBy != nil && len(c.PublishedBy) == 0 {
 		return errors.New("PublishedBy needs names")
 	}

@@ -141,13 +141,13 @@ func (c *consumer) complete() (problems []error) {
 			problems = append(problems, fmt.Errorf("the consumer of channel %s: %s", c.spec.Name, fmt.Sprintf(format, args...)))
 		}
 	}
-	want(c.MaxInFlight >= 0, "MaxInFlight is %d: want 1 to 10,000", c.MaxInFlight)
+	want(c.MaxInFlight >= 0 && c.MaxInFlight <= 10_000, "MaxInFlight is %d: want 1 to 10,000", c.MaxInFlight)
 	want(c.Attempts >= 0, "Attempts is %d: want 1 or more", c.Attempts)
 	want(c.FirstPause >= 0 && c.MaxPause >= 0, "FirstPause is %v and MaxPause %v: want positive times", c.FirstPause, c.MaxPause)
 	want(c.MaxPause == 0 || c.FirstPause <= c.MaxPause, "FirstPause is %v, longer than MaxPause, %v", c.FirstPause, c.MaxPause)
-	want(c.AckWait >= 0, "AckWait is %v: want a positive time", c.AckWait)
-	c.MaxInFlight, c.Attempts = min(cmp.Or(c.MaxInFlight, 16), 10_000), cmp.Or(c.Attempts, 5)
-	c.AckWait = max(cmp.Or(c.AckWait, 30*time.Second), time.Second)
+	want(c.AckWait == 0 || c.AckWait >= time.Second, "AckWait is %v: want a second or more", c.AckWait)
+	c.MaxInFlight, c.Attempts = cmp.Or(c.MaxInFlight, 16), cmp.Or(c.Attempts, 5)
+	c.AckWait = cmp.Or(c.AckWait, 30*time.Second)
 	c.MaxPause = cmp.Or(c.MaxPause, max(time.Minute, c.FirstPause))
 	c.FirstPause = cmp.Or(c.FirstPause, min(time.Second, c.MaxPause))
 	c.DeadLettersTo = cmp.Or(c.DeadLettersTo, c.spec.Name+deadSuffix)

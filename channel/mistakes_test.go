@@ -28,6 +28,8 @@ func TestSettingsOfAConsumerThatCannotBeAreReportedWhenItsServiceStarts(t *testi
 		"a pause into the past":      {channel.Consumer{FirstPause: -1}, []string{"FirstPause is -1ns"}},
 		"pauses the wrong way round": {channel.Consumer{FirstPause: time.Hour, MaxPause: time.Second}, []string{"FirstPause is 1h0m0s", "MaxPause, 1s"}},
 		"a negative AckWait":         {channel.Consumer{AckWait: -time.Second}, []string{"AckWait is -1s"}},
+		"an AckWait of an instant":   {channel.Consumer{AckWait: 1}, []string{"AckWait is 1ns", "a second or more"}},
+		"too many in flight":         {channel.Consumer{MaxInFlight: 10_001}, []string{"MaxInFlight is 10001", "1 to 10,000"}},
 		"two starts":                 {channel.Consumer{OnlyNew: true, FromSequence: 7}, []string{"one of OnlyNew, FromTime and FromSequence"}},
 		"a group with a space":       {channel.Consumer{Group: "a b"}, []string{"group", `"a b"`}},
 	} {
@@ -110,6 +112,19 @@ func TestANodeThatDoesNotRunPublishesNothing(t *testing.T) {
 	unserved := sabir.NewService("billing")
 	if _, err := c.Publish(t.Context(), unserved, 1); !errors.Is(err, sabir.ErrServiceUnavailable) || !strings.Contains(err.Error(), "no node serves it") {
 		t.Errorf("by a service that no node serves: %v", err)
+	}
+}
+
+func TestALimitOfAChannelThatIsNegativeIsAnErrorOfTheUse(t *testing.T) {
+	for said, config := range map[string]channel.Config{
+		"KeepBytes is -1":    {KeepBytes: -1},
+		"KeepMessages is -1": {KeepMessages: -1},
+		"MaxMessage is -1":   {MaxMessage: -1},
+	} {
+		_, err := channel.New[int]("limits", config).Publish(t.Context(), channelNode(t), 1)
+		if !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) || !strings.Contains(err.Error(), said) {
+			t.Errorf("%q is not in %v", said, err)
+		}
 	}
 }
 

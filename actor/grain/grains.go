@@ -95,13 +95,17 @@ func New(system *actor.System, config Config, kinds ...Served) *Grains {
 	g := &Grains{
 		system: system, store: config.Store, form: formJSON,
 		idleAfter: max(cmp.Or(config.IdleAfter, defaultIdleAfter), looks*time.Millisecond),
-		maxActive: max(cmp.Or(config.MaxActive, defaultMaxActive), 1),
-		mailbox:   min(max(cmp.Or(config.Mailbox, defaultMailbox), 1), coreMailbox/2),
+		maxActive: cmp.Or(config.MaxActive, defaultMaxActive),
+		mailbox:   min(cmp.Or(config.Mailbox, defaultMailbox), coreMailbox/2),
 		among:     max(config.Among, 1),
 		kinds:     map[string]*kind{}, empty: make(chan struct{}), reported: make(chan struct{}),
 	}
 	if config.NativeState {
 		g.form = formNative
+	}
+	if config.IdleAfter < 0 || config.MaxActive < 0 || config.Mailbox < 0 || config.Among < 0 {
+		g.wrong = fmt.Errorf("grain: Config has IdleAfter %v, MaxActive %d, Mailbox %d and Among %d: none may be negative, and 0 is the default",
+			config.IdleAfter, config.MaxActive, config.Mailbox, config.Among)
 	}
 	for _, k := range kinds {
 		if k := k.served(); g.kinds[k.name] == nil {

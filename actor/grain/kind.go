@@ -43,7 +43,7 @@ type Handler[S any] struct {
 // A name that is not one, a type that does not embed State, and two handlers for one type of messages, or of calls, are
 // mistakes in the program: Define panics.
 func Define[S any](name string, handlers ...Handler[S]) *Kind[S] {
-	if err := store.CheckName(name, ""); err != nil {
+	if err := store.CheckName(name, "any"); err != nil {
 		panic(fmt.Sprintf("grain: %v", err))
 	}
 	s, ok := any(new(S)).(stateful)
@@ -100,7 +100,8 @@ func the[S any](s *S) *activation { return any(s).(stateful).activated() }
 // Name is the kind's name.
 func (k *Kind[S]) Name() string { return k.k.name }
 
-// Key is the address of one grain of the kind. A key is any string up to 1 KiB, see store.CheckName.
+// Key is the address of one grain of the kind. A key is any string of 1 byte to 1 KiB, see store.CheckName: calls of a
+// grain with another one fail with store.ErrBadGrainName.
 func (k *Kind[S]) Key(key string) Address { return Address{k.k.name, key} }
 
 func (k *Kind[S]) served() *kind { return &k.k }

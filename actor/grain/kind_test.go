@@ -3,6 +3,7 @@ package grain_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
@@ -37,8 +38,12 @@ func TestMistakesInTheOptionsShowAtTheStart(t *testing.T) {
 		kinds  []grain.Served
 		want   string
 	}{
-		"a kind twice": {grain.Config{Store: memory.New()}, []grain.Served{counters, counters}, "twice"},
-		"no store":     {grain.Config{}, []grain.Served{counters}, "Store"},
+		"a kind twice":        {grain.Config{Store: memory.New()}, []grain.Served{counters, counters}, "twice"},
+		"no store":            {grain.Config{}, []grain.Served{counters}, "Store"},
+		"a rest before":       {grain.Config{IdleAfter: -time.Minute}, nil, "IdleAfter -1m0s"},
+		"no grains":           {grain.Config{MaxActive: -1}, nil, "MaxActive -1"},
+		"no mailbox":          {grain.Config{Mailbox: -1}, nil, "Mailbox -1"},
+		"fewer than no nodes": {grain.Config{Among: -1}, nil, "Among -1"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			system := actor.NewSystem(actor.Config{})

@@ -151,7 +151,7 @@ func twoClients(s suite, t *testing.T) {
 
 // Hostile is keys that something on the way could take for something else.
 var Hostile = []string{
-	"", " ", "  ", "=", "==", "=20", "%20", ".", "..", "a.b", "a..b", ".a", "a.", "a", "A", "*", ">", "a.*", "a.>", "a/b", "a\\b",
+	" ", "  ", "=", "==", "=20", "%20", ".", "..", "a.b", "a..b", ".a", "a.", "a", "A", "*", ">", "a.*", "a.>", "a/b", "a\\b",
 	"a:b", "{a}", "a}", "\n", "\r\n", "a\nb", "\t", "\x00", "a\x00", "\x7f", "\xff\xfe", "é", "e\u0301", "日本語", "🐟",
 	"$KV", "$JS.API", "-", "_", "--help", "'", "\"", "`", "a b", "a=20b",
 	strings.Repeat("a", store.MaxKey), strings.Repeat("*", store.MaxKey), strings.Repeat("\xff", store.MaxKey), strings.Repeat("魚", store.MaxKey/3),
@@ -180,7 +180,7 @@ func hostile(s suite, t *testing.T) {
 func limits(s suite, t *testing.T) {
 	st := s.open(t)
 	for _, bad := range []struct{ kind, key string }{
-		{"", "k"}, {"Upper", "k"}, {"a b", "k"}, {"a_b", "k"}, {"a*", "k"}, {".a", "k"}, {"a.", "k"}, {"a..b", "k"}, {".", "k"}, {"é", "k"},
+		{"", "k"}, {"Upper", "k"}, {"a b", "k"}, {"a_b", "k"}, {"a*", "k"}, {".a", "k"}, {"a.", "k"}, {"a..b", "k"}, {".", "k"}, {"é", "k"}, {"suite", ""},
 		{strings.Repeat("k", store.MaxKind+1), "k"}, {"suite", strings.Repeat("k", store.MaxKey+1)},
 	} {
 		_, err := st.Load(t.Context(), bad.kind, bad.key)

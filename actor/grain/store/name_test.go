@@ -11,7 +11,7 @@ import (
 
 func TestANameHasAKindOfWordsAndAnyKey(t *testing.T) {
 	for _, good := range []struct{ kind, key string }{
-		{"a", ""}, {"account", "ada"}, {"shop.cart-2", "\x00\xff *>"}, {"-", "-"}, {"0.1.2", "."},
+		{"account", "ada"}, {"shop.cart-2", "\x00\xff *>"}, {"-", "-"}, {"0.1.2", "."},
 		{strings.Repeat("k", store.MaxKind), strings.Repeat("\n", store.MaxKey)},
 	} {
 		if err := store.CheckName(good.kind, good.key); err != nil {
@@ -20,6 +20,7 @@ func TestANameHasAKindOfWordsAndAnyKey(t *testing.T) {
 	}
 	for _, bad := range []struct{ kind, key, says string }{
 		{"", "k", "empty"},
+		{"a", "", "key of a grain of kind \"a\" is empty"},
 		{"A", "k", "a-z"},
 		{"a_b", "k", "a-z"},
 		{"a/b", "k", "a-z"},
