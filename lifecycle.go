@@ -154,6 +154,18 @@ func (n *Node) openGateways(ctx context.Context) error {
 	return nil
 }
 
+// checkAddresses asks the gateways that are open whether what this node serves now has addresses there that do not exclude each other.
+func (n *Node) checkAddresses() error {
+	for _, g := range n.gateways {
+		if checks, ok := g.(interface{ CheckAddresses() error }); ok {
+			if err := checks.CheckAddresses(); err != nil {
+				return fmt.Errorf("%s: %w", g.Name(), err)
+			}
+		}
+	}
+	return nil
+}
+
 func (n *Node) setGateways(change func([]gateway.Gateway) []gateway.Gateway) {
 	n.tableLock.Lock()
 	defer n.tableLock.Unlock()
@@ -260,6 +272,10 @@ func (n *Node) startServices(ctx context.Context, list []*Service) error {
 	n.need(order)
 	defer n.publishWaiting()
 	started, err := n.startAsNeeded(ctx, order)
+	if err == nil && n.opened {
+		n.publishWaiting()
+		err = n.checkAddresses()
+	}
 	if err == nil {
 		if n.State() == StateRunning {
 			n.watchDependencies()

@@ -379,6 +379,26 @@ func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 	}
 }
 
+func TestAnAddressThatAnotherActionHasIsAnErrorOfTheAddition(t *testing.T) {
+	node := sabir.NewNode(sabir.Serve(store()), sabir.HTTP("127.0.0.1:0"))
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer node.Stop(context.Background())
+	more := sabir.NewService("more")
+	sabir.Handle(more, "again", func(_ context.Context, in putItem) (putItem, error) { return in, nil }, sabir.Route("PUT", "/items/{id}"))
+	err := node.Add(t.Context(), more)
+	if err == nil || !strings.Contains(err.Error(), "actions items.put and more.again: there is a route PUT /items/{id} already") {
+		t.Errorf("the addition ended with %v", err)
+	}
+	if node.Action("more.again") != nil {
+		t.Error("the service runs")
+	}
+	if err := node.Add(t.Context(), sabir.NewService("other")); err != nil {
+		t.Errorf("an addition after it: %v", err)
+	}
+}
+
 func TestAnAddressThatTwoActionsWantIsAnErrorOfTheStart(t *testing.T) {
 	echo := func(_ context.Context, in putItem) (putItem, error) { return in, nil }
 	for about, test := range map[string]struct {

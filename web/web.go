@@ -149,7 +149,7 @@ func (s *server) Start(ctx context.Context) error {
 	if err := s.prepare(&hostCheck{checkHost: onlyLocal, host: where.Host}, onlyLocal); err != nil {
 		return err
 	}
-	if err := s.tables.check(); err != nil {
+	if err := s.CheckAddresses(); err != nil {
 		return err
 	}
 	listen := net.ListenConfig{KeepAlive: -1} // four system calls for each connection: the engine sets it for those that it hands over
@@ -181,6 +181,9 @@ func (s *server) Start(ctx context.Context) error {
 	go s.serve(o)
 	return nil
 }
+
+// CheckAddresses returns what is wrong with the addresses of this node's actions, for the node, which asks when it starts services while this is open.
+func (s *server) CheckAddresses() error { return s.tables.check() }
 
 // opened holds the parts of a server that it has once it listens.
 type opened struct {
