@@ -30,7 +30,7 @@ var gossipLines = []struct {
 	// whose shared address was taken over. A peer always has a label, since both have shown each other the cluster's name before.
 	{`stream with unacceptable label ""`, slog.LevelDebug, "a node looked for another one at this one's address, and went away"},
 	{"unacceptable label", slog.LevelWarn, "a node of a cluster with another name reached this one, and was refused: the detail has that name"},
-	{"incompatible", slog.LevelWarn, "a node whose gossip this one cannot read was refused: do all run the same version?"},
+	{"is incompatible: [", slog.LevelWarn, "a node whose gossip this one cannot read was refused: do all run the same version?"},
 	{"Too many pending", slog.LevelWarn, "more nodes exchange what they know with this one than it takes at once; they try again"},
 	{"handler queue full", slog.LevelWarn, "more gossip comes than this node handles, and some is dropped: it has too little processor time"},
 	{"Refuting a suspect message", slog.LevelInfo, "another node suspected this one, which was slow to answer"},

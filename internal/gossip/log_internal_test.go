@@ -12,15 +12,17 @@ import (
 
 func TestLinesOfGossipGetTheLevelTheyDeserve(t *testing.T) {
 	tests := map[string]string{
-		"[ERR] memberlist: Failed to send UDP ping: no link":                            "level=DEBUG msg=\"gossip: Failed to send UDP ping",
-		"[INFO] memberlist: Suspect b has failed, no acks received":                     "level=DEBUG msg=\"gossip: Suspect b",
-		"[ERR] memberlist: discarding packet with unacceptable label \"other\": from=b": "level=WARN msg=\"a node of a cluster with another name",
-		"[ERR] memberlist: discarding stream with unacceptable label \"other\": from=b": "level=WARN msg=\"a node of a cluster with another name",
-		"[ERR] memberlist: discarding stream with unacceptable label \"\": from=b":      "level=DEBUG msg=\"a node looked for another one at this one's address",
-		"[WARN] memberlist: Refuting a suspect message (from: b)":                       "level=INFO msg=\"another node suspected this one",
-		"[WARN] memberlist: Refuting a dead message (from: b)":                          "level=WARN msg=\"the others removed this node",
-		"[WARN] memberlist: handler queue full, dropping message (3) from=b":            "level=WARN msg=\"more gossip comes than this node handles",
-		"a line without any of memberlist's marks":                                      "level=DEBUG msg=\"gossip: a line",
+		"[ERR] memberlist: Failed to send UDP ping: no link":                                        "level=DEBUG msg=\"gossip: Failed to send UDP ping",
+		"[INFO] memberlist: Suspect b has failed, no acks received":                                 "level=DEBUG msg=\"gossip: Suspect b",
+		"[ERR] memberlist: discarding packet with unacceptable label \"other\": from=b":             "level=WARN msg=\"a node of a cluster with another name",
+		"[ERR] memberlist: discarding stream with unacceptable label \"other\": from=b":             "level=WARN msg=\"a node of a cluster with another name",
+		"[ERR] memberlist: discarding stream with unacceptable label \"\": from=b":                  "level=DEBUG msg=\"a node looked for another one at this one's address",
+		"[WARN] memberlist: Refuting a suspect message (from: b)":                                   "level=INFO msg=\"another node suspected this one",
+		"[WARN] memberlist: Refuting a dead message (from: b)":                                      "level=WARN msg=\"the others removed this node",
+		"[WARN] memberlist: handler queue full, dropping message (3) from=b":                        "level=WARN msg=\"more gossip comes than this node handles",
+		"[WARN] memberlist: Failed to join: Node 'b' protocol version (9) is incompatible: [1, 5]":  "level=WARN msg=\"a node whose gossip this one cannot read",
+		"[DEBUG] memberlist: Failed to join: x509: certificate specifies an incompatible key usage": "level=DEBUG msg=\"gossip: Failed to join",
+		"a line without any of memberlist's marks":                                                  "level=DEBUG msg=\"gossip: a line",
 	}
 	for line, want := range tests {
 		var out bytes.Buffer

@@ -413,6 +413,9 @@ func (h *handshaker) explain(ctx context.Context, err error) *HandshakeError {
 		e = &HandshakeError{Reason: ReasonTimeout, Detail: "the peer did not finish it in time", Err: err}
 	default:
 		e = &HandshakeError{Reason: ReasonLost, Err: err}
+		if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" { // one of TLS
+			e.Detail = "the peer may not accept this node's certificate, and its log says why"
+		}
 	}
 	e.Node = h.peer
 	if addr := h.conn.RemoteAddr(); addr != nil {

@@ -451,6 +451,22 @@ func TestPeerThatHangsUpIsALostConnection(t *testing.T) {
 	}
 }
 
+// alerted is a connection of TLS whose other side refuses the certificate that it was shown.
+type alerted struct{ net.Conn }
+
+func (alerted) Read([]byte) (int, error) {
+	return 0, &net.OpError{Op: "remote error", Err: tls.AlertError(42)}
+}
+
+func TestAHandshakeThatThePeerEndsForACertificateNamesTheCertificate(t *testing.T) {
+	ours, theirs := pipe(t)
+	go io.Copy(io.Discard, theirs)
+	got := side{Config: Config{Node: "a"}}.handshake(t.Context(), alerted{ours}, true)
+	if e, ok := errors.AsType[*HandshakeError](got.err); !ok || e.Reason != ReasonLost || !strings.Contains(e.Error(), "may not accept this node's certificate, and its log says why") {
+		t.Errorf("error %v", got.err)
+	}
+}
+
 func TestWrongConfigurationIsAnErrorBeforeAnythingIsSent(t *testing.T) {
 	script := newScript(nil)
 	got := side{Config: Config{Node: "a", Keys: seal.NewKeys("short")}}.handshake(t.Context(), script, true)

@@ -23,8 +23,8 @@ const (
 	longestChain = 8
 )
 
-// expiry says when the certificates end by which this side is known to others and by which it knows them. Others refuse one that has, and all that
-// this side gets is an alert, which does not name the cause.
+// expiry says when the certificates end by which this side is known to others and by which it knows them, and which are not valid yet. Others refuse
+// such ones, and all that this side gets is an alert, which does not name the cause.
 type expiry struct {
 	log  func(level slog.Level, message string, arguments ...any)
 	told map[string]told // by the bytes of the certificate
@@ -32,9 +32,18 @@ type expiry struct {
 
 // told records when the log has had a certificate, so that not every look repeats it.
 type told struct {
-	next time.Time // of the next line
-	past bool      // whether it had expired then
+	next  time.Time // of the next line
+	phase validity  // of the certificate then
 }
+
+// validity is the part of a certificate's time at a moment.
+type validity uint8
+
+const (
+	valid validity = iota
+	notYet
+	noMore
+)
 
 // ending is a certificate whose end is the end of what the files are for.
 type ending struct {
@@ -101,20 +110,30 @@ func firstEnd(c *x509.Certificate, authorities []*x509.Certificate, depth int) *
 	return c
 }
 
-// check logs that a certificate has expired or soon will, at once and then now and again.
+// check logs that a certificate has expired, soon will, or is not valid yet, at once and then now and again.
 func (e *expiry) check(list []ending, now time.Time) {
 	before := e.told
 	e.told = make(map[string]told, len(list))
 	for _, of := range list {
 		c := of.certificate
 		t := before[string(c.Raw)]
-		if past := now.After(c.NotAfter); past != t.past {
-			t = told{past: past}
+		phase := valid
+		if now.Before(c.NotBefore) {
+			phase = notYet
+		} else if now.After(c.NotAfter) {
+			phase = noMore
+		}
+		if phase != t.phase {
+			t = told{phase: phase}
 		}
 		left := c.NotAfter.Sub(now)
 		switch {
 		case now.Before(t.next):
-		case t.past:
+		case phase == notYet:
+			e.log(slog.LevelError, "a TLS certificate is not valid yet, and connections that need it are refused until it is: is the clock of this machine right?",
+				"file", of.file, "subject", c.Subject.String(), "valid_from", c.NotBefore)
+			t.next = now.Add(expiredEvery)
+		case phase == noMore:
 			e.log(slog.LevelError, of.expired, "file", of.file, "subject", c.Subject.String(), "expired", c.NotAfter)
 			t.next = now.Add(expiredEvery)
 		case left < min(c.NotAfter.Sub(c.NotBefore)/soonShare, soonAtMost):

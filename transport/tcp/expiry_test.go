@@ -58,6 +58,20 @@ func TestACertificateThatHasExpiredIsLoggedAtTheStart(t *testing.T) {
 	}
 }
 
+func TestACertificateThatIsNotValidYetIsLogged(t *testing.T) {
+	authority, dir := transporttest.NewAuthorityFor(t, "ops", 2*time.Hour), t.TempDir()
+	now := time.Now().Add(-90 * time.Minute)
+	server := follow(t, authority.Issue(t, dir, "server"), func() time.Time { return now }) // for an hour before and an hour after now
+	if got := server.log.String(); !strings.Contains(got, "level=ERROR msg=\"a TLS certificate is not valid yet") || !strings.Contains(got, "clock") {
+		t.Errorf("half an hour before it is valid the log has %q", got)
+	}
+	server.log.Reset()
+	now = now.Add(31 * time.Minute)
+	if _, err := server.GetCertificate(&tls.ClientHelloInfo{}); err != nil || server.log.String() != "" {
+		t.Errorf("when it is valid: %v, and the log has %q", err, server.log.String())
+	}
+}
+
 func TestTheLogWarnsOfAnAuthorityThatEndsBeforeItsCertificates(t *testing.T) {
 	authority := transporttest.NewAuthorityFor(t, "ops", time.Hour)
 	middle := authority.Below(t, "middle", 30*time.Minute)
