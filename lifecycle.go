@@ -18,7 +18,7 @@ import (
 
 // Run starts the node, waits until the context ends or the process gets a signal to stop (SIGINT, SIGTERM), and stops it
 // gracefully: nothing new is taken, calls in flight finish. A second signal ends the process at once. It returns nil
-// after a clean stop.
+// after a clean stop, and an error after a signal that broke off the start.
 func (n *Node) Run(ctx context.Context) error {
 	if err := n.check(); err != nil {
 		return err
@@ -26,6 +26,9 @@ func (n *Node) Run(ctx context.Context) error {
 	ctx, end := untilSignal(ctx)
 	defer end()
 	if err := n.Start(ctx); err != nil {
+		if context.Cause(ctx) == errSignaled {
+			err = fmt.Errorf("the start was broken off, as %w: %w", errSignaled, err)
+		}
 		return err
 	}
 	<-ctx.Done()
@@ -37,19 +40,24 @@ func (n *Node) Run(ctx context.Context) error {
 // untilSignal returns a context that ends with ctx, with end, and at SIGINT or SIGTERM. Before it ends the signals have their usual effect again:
 // whoever has seen that a process stops, also in a start that is broken off, ends it at once by a second signal.
 func untilSignal(ctx context.Context) (_ context.Context, end func()) {
-	ctx, end = context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		defer end()
-		defer signal.Stop(signals)
+		var cause error
 		select {
 		case <-signals:
+			cause = errSignaled
 		case <-ctx.Done():
 		}
+		signal.Stop(signals)
+		cancel(cause)
 	}()
-	return ctx, end
+	return ctx, func() { cancel(nil) }
 }
+
+// errSignaled is the cause of the end of a context by a signal.
+var errSignaled = errors.New("the process got a signal to stop")
 
 // Start starts the services, each after those it needs, and then whatever lets calls in from outside; that comes first where
 // services wait for those of other nodes, see [DependsOn]. When one of them fails, those started are stopped again and the error names which failed and why. A node starts once.
