@@ -147,10 +147,12 @@ func (s *Sessions) Authenticate(x *exchange.Exchange) (*Principal, error) {
 		until = s.ends(&session{Began: found.Began, Renewed: now.Unix()})
 	}
 	there, err := s.stored(x.Context, found, until)
-	if err != nil {
+	switch {
+	case there && err != nil:
+		until = time.Time{} // the store may still have the end of before
+	case err != nil:
 		return nil, err
-	}
-	if !there {
+	case !there:
 		s.setCookie(x, "", -1)
 		return nil, nil
 	}

@@ -15,7 +15,8 @@ import (
 type SessionStore interface {
 	// Begin keeps a session until it ends.
 	Begin(ctx context.Context, subject, id string, ends time.Time) error
-	// Use reports whether there is a session that has not ended. Where prolong is not zero, the session then ends at that time.
+	// Use reports whether there is a session that has not ended. Where prolong is not zero, the session then ends at that time. A session that is
+	// there and was perhaps not prolonged is true with the error: it goes on until its end.
 	Use(ctx context.Context, subject, id string, prolong time.Time) (bool, error)
 	// End ends a session. One that there is not is no error.
 	End(ctx context.Context, subject, id string) error

@@ -34,6 +34,17 @@ func (m *memory) do(f func()) error {
 	return nil
 }
 
+// readOnly is a store that can be asked and takes nothing.
+type readOnly struct{ *memory }
+
+func (r readOnly) Use(ctx context.Context, subject, id string, prolong time.Time) (bool, error) {
+	there, err := r.memory.Use(ctx, subject, id, time.Time{})
+	if there && !prolong.IsZero() {
+		err = errors.New("the disk is full")
+	}
+	return there, err
+}
+
 func (m *memory) setDown(down bool) {
 	m.mu.Lock()
 	m.down = down
@@ -164,6 +175,21 @@ func TestASessionOfTheStoreEndsWhenItIsIdleOrOld(t *testing.T) {
 				t.Errorf("%v ends at %v, later than its lifetime", key, ends)
 			}
 		}
+	})
+}
+
+func TestASessionThatTheStoreCannotProlongGoesOnUntilItsEnd(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		s := auth.Session(auth.SessionConfig{Secret: sessionSecret, Idle: time.Hour, Store: readOnly{new(memory)}})
+		cookie := signIn(t, s, ada)
+		time.Sleep(time.Hour - time.Second)
+		x := with(cookie)
+		admitted(t, s, x)
+		if x.Answer.Has("Set-Cookie") {
+			t.Errorf("the cookie is prolonged: %s", x.Answer.Get("Set-Cookie"))
+		}
+		time.Sleep(time.Second)
+		nobody(t, s, with(cookie))
 	})
 }
 

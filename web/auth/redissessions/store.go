@@ -182,7 +182,7 @@ func (s *Store) set(ctx context.Context, subject, id string, ends time.Time, mod
 		return false, s.fault(failed)
 	}
 	if err != nil {
-		return false, s.fault(err)
+		return there, s.fault(err)
 	}
 	return there, nil
 }
@@ -201,11 +201,25 @@ func (s *Store) Begin(ctx context.Context, subject, id string, ends time.Time) e
 	return err
 }
 
-// Use reports whether there is a session that has not ended, and prolongs it.
+// Use reports whether there is a session that has not ended, and prolongs it. Where Redis can be read and takes no writes, as on a full disk or
+// after a failover, or replicas do not confirm it, the session is there with the error.
 func (s *Store) Use(ctx context.Context, subject, id string, prolong time.Time) (bool, error) {
-	if !prolong.IsZero() {
-		return s.set(ctx, subject, id, prolong, "there")
+	if prolong.IsZero() {
+		return s.there(ctx, subject, id)
 	}
+	there, err := s.set(ctx, subject, id, prolong, "there")
+	if _, refused := errors.AsType[*rueidis.RedisError](err); !refused {
+		return there, err
+	}
+	there, failed := s.there(ctx, subject, id)
+	if failed != nil || there {
+		return there, err
+	}
+	return false, nil
+}
+
+// there reports whether there is a session that has not ended.
+func (s *Store) there(ctx context.Context, subject, id string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	server, err := s.connected(ctx)

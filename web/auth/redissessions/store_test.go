@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir/internal/brokers"
@@ -172,6 +173,35 @@ func TestASessionEndsInTheStoreAndCanBeProlonged(t *testing.T) {
 	}
 	if use("soon", hour) || use("soon", time.Time{}) {
 		t.Error("a session that was ended came back by being prolonged")
+	}
+}
+
+func TestASessionThatRedisCannotProlongGoesOnUntilItsEnd(t *testing.T) {
+	for name, fault := range map[string][]string{
+		"too few replicas": {"CONFIG", "SET", "min-replicas-to-write", "1"},
+		"a replica":        {"REPLICAOF", "127.0.0.1", "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := brokers.ForTest(t, brokers.Redis)
+			s, ctx := open(t, redissessions.Config{URL: server.URL(), Timeout: time.Minute}), t.Context()
+			if err := errors.Join(s.Begin(ctx, "ada", "1", time.Now().Add(time.Minute)), s.Begin(ctx, "ada", "past", time.Now().Add(-time.Minute))); err != nil {
+				t.Fatal(err)
+			}
+			client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr()}, DisableCache: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			if err := client.Do(ctx, client.B().Arbitrary(fault...).Build()).Error(); err != nil {
+				t.Fatal(err)
+			}
+			if there, err := s.Use(ctx, "ada", "1", time.Now().Add(time.Hour)); !there || err == nil {
+				t.Errorf("a session that goes on: %t, %v, want it there with the error of what was not done", there, err)
+			}
+			if there, err := s.Use(ctx, "ada", "past", time.Now().Add(time.Hour)); there {
+				t.Errorf("a session that has ended is there, %v", err)
+			}
+		})
 	}
 }
 
