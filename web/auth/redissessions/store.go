@@ -117,7 +117,8 @@ func (s *Store) Close() {
 	}
 }
 
-// connected is the connection, which is made when it is needed first. The client makes it again by itself.
+// connected is the connection, which is made when it is needed first, for all: so the end of the request that needs it counts for nothing. The client
+// makes it again by itself.
 func (s *Store) connected(ctx context.Context) (*redis.Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,6 +137,8 @@ func (s *Store) connected(ctx context.Context) (*redis.Server, error) {
 	o.PipelineMultiplex = -1 // one connection: commands of all requests share writes
 	o.ClientSetInfo = rueidis.DisableClientSetInfo
 	o.ClientName = "sabir-sessions"
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
+	defer cancel()
 	server, err := redis.Open(ctx, s.address, o, s.log)
 	if err != nil {
 		s.retry, s.failed = time.Now().Add(backOff), s.fault(err)

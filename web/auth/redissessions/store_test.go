@@ -146,6 +146,16 @@ func TestAStoreIsMadeBeforeRedisIsThere(t *testing.T) {
 	eventually(t, "somebody can sign in", func() bool { return s.SignIn(request(""), auth.Principal{Subject: "ada"}) == nil })
 }
 
+func TestAFirstRequestWhoseClientHasGoneKeepsNoOthersFromTheStore(t *testing.T) {
+	s := open(t, redissessions.Config{URL: brokers.ForTest(t, brokers.Redis).URL(), Timeout: time.Minute})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _ = s.Use(gone, "ada", "1", time.Time{})
+	if _, err := s.Use(t.Context(), "ada", "1", time.Time{}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestASessionEndsInTheStoreAndCanBeProlonged(t *testing.T) {
 	s, ctx := open(t, redissessions.Config{URL: brokers.ForTest(t, brokers.Redis).URL(), Timeout: time.Minute}), t.Context()
 	use := func(id string, prolong time.Time) bool {
