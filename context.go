@@ -18,7 +18,7 @@ type CallInfo struct {
 	Service   string // full name of the service whose handler runs
 	CalledBy  string // full name of the action or the event whose handler made this call; "" at the root
 	RequestID string // see WithRequestID; "" where none was given
-	// Metadata is what the context carries, see WithMetadata; nil where there is none. It must not be changed.
+	// Metadata holds what the context carries, see WithMetadata; nil where there is none. It must not be changed.
 	Metadata map[string]string
 	Depth    int    // 1 at the root, one more with each nested call
 	Node     string // the node that runs the handler

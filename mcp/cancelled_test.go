@@ -85,7 +85,7 @@ func TestACallIsAnsweredThatAnotherCallerOrSessionHasCancelled(t *testing.T) {
 
 func TestACancelledCallIsNotAnsweredAlsoWhereAnotherCameUnderItsID(t *testing.T) {
 	service, began, ended := waiting()
-	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.RequestTimeout(waitLimit))
+	_, base := start(t, []*sabir.Service{service}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}), web.With(web.Config{RequestTimeout: waitLimit}))
 	session := initialize(t, base+"/mcp")
 	came := post(t, base+"/mcp", fmt.Sprintf(callWait, "7"), session)
 	<-began

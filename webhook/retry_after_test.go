@@ -43,8 +43,10 @@ func TestADeliveryWaitsAsLongAsItsReceiverAsksWithinMaxPause(t *testing.T) {
 	defer server.Close()
 	hooks := sabir.NewService("hooks")
 	webhook.Deliver(hooks, webhook.Delivery{Channel: "shop.hooks", Events: []string{"orders.*"}, Client: here,
-		Consumer:  channel.Consumer{Attempts: 2, FirstPause: time.Millisecond, MaxPause: longest},
-		Endpoints: func(context.Context) ([]webhook.Endpoint, error) { return []webhook.Endpoint{{ID: "x", URL: server.URL}}, nil }})
+		Consumer: channel.Consumer{Attempts: 2, FirstPause: time.Millisecond, MaxPause: longest},
+		Endpoints: func(context.Context) ([]webhook.Endpoint, error) {
+			return []webhook.Endpoint{{ID: "x", URL: server.URL}}, nil
+		}})
 	node := start(t, []*sabir.Service{hooks})
 	emit(t, node, "orders.placed")
 	first := <-tries

@@ -4,7 +4,7 @@ package schemes
 
 import "github.com/sabir-go/sabir/internal/registry"
 
-// Transport is what was registered for a scheme: a transport.Stream or a transport.Bus, whose package is above this one. The other
+// Transport holds what was registered for a scheme: a transport.Stream or a transport.Bus, whose package is above this one. The other
 // one is nil.
 type Transport struct{ Stream, Bus any }
 

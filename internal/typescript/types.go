@@ -230,7 +230,9 @@ func isBig(s *schema.Schema) bool {
 }
 
 // isUnbounded reports whether whole numbers of a schema have any size, as those of math/big.
-func isUnbounded(s *schema.Schema) bool { return s.Format == "" && strings.HasSuffix(s.ProtoType, "string") }
+func isUnbounded(s *schema.Schema) bool {
+	return s.Format == "" && strings.HasSuffix(s.ProtoType, "string")
+}
 
 // literal is a value of an enumeration; big makes a number a bigint.
 func literal(value any, big bool) string {
