@@ -132,8 +132,7 @@ func TestHTTPOfTheGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	mounts := web.With(web.Config{
-		Static: map[string]fs.FS{"/app": page},
-		Mount:  map[string]http.Handler{"/legacy": oldHandler},
+		Mount: map[string]http.Handler{"/app": web.Static(page), "/legacy": oldHandler},
 	})
 	// end
 	node := startFor(t, sabir.NodeID("shop-1"), sabir.Serve(items, files, users, account), sabir.HTTP("127.0.0.1:0", mounts, filters, openapi.At("/docs"),

@@ -1,13 +1,10 @@
 package web
 
 import (
-	"io/fs"
 	"maps"
 	"net/http"
 	"net/netip"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sabir-go/sabir"
@@ -81,12 +78,8 @@ type Config struct {
 	// EventsFor has more patterns for callers that have a role, by the role. Others do not learn that there are these events.
 	EventsFor map[string][]string
 	// Mount puts existing handlers under prefixes. Their requests keep the whole path: use http.StripPrefix for one that wants
-	// to be at the root. See [Mounted] for handlers that need to know the server.
+	// to be at the root. [Static] serves files, under "/" all that is nothing else. See [Mounted] for handlers that need to know the server.
 	Mount map[string]http.Handler
-	// Static serves the files of file systems, such as os.DirFS("public") or an embed.FS, under prefixes; "/" for all that is
-	// nothing else. GET and HEAD, ranges and conditional requests work, other methods are 405; a folder answers with its index.html, never
-	// with a list.
-	Static map[string]fs.FS
 	// Title, Version and Description of the API, for generated documents. By default they are the names of the services and
 	// "0".
 	Title, Version, Description string
@@ -116,7 +109,7 @@ func (c *Config) ofServer() (once, other []field) {
 	once = []field{{"MaxConnections", c.MaxConnections != 0}, {"PerClient", c.PerClient != ClientLimits{}}, {"ForwardedHeader", c.ForwardedHeader != ""},
 		{"Title", c.Title != ""}, {"Version", c.Version != ""}, {"Description", c.Description != ""}}
 	return once, []field{{"Groups", c.Groups != nil}, {"AllowUnauthenticated", c.AllowUnauthenticated}, {"TrustProxies", c.TrustProxies != nil}, {"Forward", c.Forward != nil},
-		{"Operators", c.Operators != nil}, {"Events", c.Events != nil}, {"EventsFor", c.EventsFor != nil}, {"Mount", c.Mount != nil}, {"Static", c.Static != nil}}
+		{"Operators", c.Operators != nil}, {"Events", c.Events != nil}, {"EventsFor", c.EventsFor != nil}, {"Mount", c.Mount != nil}}
 }
 
 // take adds what an option sets.
@@ -160,10 +153,12 @@ func (s *settings) take(o option, given *options.Given) {
 		s.offerEvents(role, patterns)
 	}
 	for prefix, handler := range sorted(c.Mount) {
+		if files, ok := handler.(interface {
+			below(prefix string) http.Handler
+		}); ok { // see Static: a program without it has no code for files
+			handler = files.below(prefix)
+		}
 		s.mounts = append(s.mounts, mount{prefix, func(Site) (http.Handler, error) { return handler, nil }})
-	}
-	for prefix, files := range sorted(c.Static) {
-		s.mounts = append(s.mounts, mount{prefix, func(Site) (http.Handler, error) { return static(prefix, files), nil }})
 	}
 }
 
@@ -237,27 +232,4 @@ func (s *settings) offerEvents(role string, patterns []string) {
 		s.problem("Events: %w", err)
 	}
 	s.events = append(s.events, offeredEvents{role, patterns})
-}
-
-// static serves files under a prefix.
-func static(prefix string, files fs.FS) http.Handler {
-	bare := strings.TrimSuffix(prefix, "/")
-	listless := noLists{files}
-	below := http.StripPrefix(bare, http.FileServerFS(listless))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			if _, err := fs.Stat(listless, strings.Trim(path.Clean("./"+strings.TrimPrefix(r.URL.Path, bare)), "/")); err != nil {
-				http.NotFound(w, r)
-				return
-			}
-			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "files are only read: use GET or HEAD", http.StatusMethodNotAllowed)
-			return
-		}
-		if r.URL.Path == bare { // so that links in its index mean what is below it
-			http.Redirect(w, r, path.Base(bare)+"/", http.StatusPermanentRedirect)
-			return
-		}
-		below.ServeHTTP(w, r)
-	})
 }

@@ -2,11 +2,12 @@ package web
 
 import (
 	"context"
-	"github.com/sabir-go/sabir/internal/principal"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/principal"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"

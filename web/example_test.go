@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 	"log"
 	"net/http"
 	"net/http/httptest"
@@ -350,10 +349,10 @@ func ExampleWith_events() {
 }
 
 // Files are served under a prefix, a handler that is there already under another.
-func ExampleWith_static() {
+func ExampleStatic() {
 	files := fstest.MapFS{"index.html": {Data: []byte("<h1>Shop</h1>")}, ".env": {Data: []byte("secret")}} // or an embed.FS, os.DirFS("public")
 	old := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "old ", r.URL.Path) })
-	base, stop := serve(sabir.HTTP(":0", web.With(web.Config{Static: map[string]fs.FS{"/shop": files}, Mount: map[string]http.Handler{"/legacy": old}})))
+	base, stop := serve(sabir.HTTP(":0", web.With(web.Config{Mount: map[string]http.Handler{"/shop": web.Static(files), "/legacy": old}})))
 	defer stop()
 
 	show("GET", base+"/shop/", "")

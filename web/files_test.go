@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -56,7 +55,7 @@ func TestNoPathLeadsOutOfAFolderOfFiles(t *testing.T) {
 	}
 	w := worldOf(t, func(f *server) {
 		for _, prefix := range []string{"/disk", "/"} {
-			f.settings.take(option{config: Config{Static: map[string]fs.FS{prefix: os.DirFS(inner)}}}, new(options.Given))
+			f.settings.take(option{config: Config{Mount: map[string]http.Handler{prefix: Static(os.DirFS(inner))}}}, new(options.Given))
 		}
 	})
 	if got := rawGet(t, w, "GET", "/disk/a.txt"); got.status != 200 || got.body != "file a" {
@@ -85,7 +84,7 @@ func checkRedirect(t *testing.T, about string, got answer) {
 func TestFilesAreReadByGETAndHEADOnly(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{"a.txt": {Data: []byte("file a")}, "sub/index.html": {Data: []byte("sub")}, ".env": {Data: []byte("hunter2")}}
-	node := start(t, sabir.HTTP(":0", With(Config{Static: map[string]fs.FS{"/files": files}})))
+	node := start(t, sabir.HTTP(":0", With(Config{Mount: map[string]http.Handler{"/files": Static(files)}})))
 	for path, status := range map[string]int{"/files/a.txt": 405, "/files/sub/": 405, "/files/sub": 405, "/files/b.txt": 404, "/files/.env": 404, "/files/": 404, "/files": 404} {
 		for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "ANY"} {
 			if got := ask(t, method, "http://"+node.HTTPAddr()+path, ""); got.status != status || status == 405 && got.header.Get("Allow") != "GET, HEAD" {

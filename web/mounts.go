@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
-	"path"
 	"sort"
-	"strings"
 
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/isolate"
@@ -133,35 +130,4 @@ func (s *server) stopMounted(ctx context.Context) error {
 		all = append(all, <-errs)
 	}
 	return errors.Join(all...)
-}
-
-// noLists is a file system whose folders can be opened only if they have an index.html, so that none is listed. Names that
-// begin with a dot, such as .git and .env, do not exist in it, except .well-known (RFC 8615).
-type noLists struct{ fs.FS }
-
-// Open opens a file, and a folder with an index.
-func (n noLists) Open(name string) (fs.File, error) {
-	none := !fs.ValidPath(name) || strings.Contains(name, "\x00") // a fault of the request, not of the file system
-	for part := range strings.SplitSeq(name, "/") {
-		none = none || strings.HasPrefix(part, ".") && part != ".well-known" && name != "."
-	}
-	if none {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	file, err := n.FS.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	info, err := file.Stat()
-	if err == nil && info.IsDir() {
-		var index fs.FileInfo
-		if index, err = fs.Stat(n.FS, path.Join(name, "index.html")); err == nil && !index.Mode().IsRegular() {
-			err = fs.ErrNotExist
-		}
-	}
-	if err != nil {
-		file.Close()
-		return nil, err
-	}
-	return file, nil
 }

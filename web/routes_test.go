@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -269,7 +268,7 @@ func TestCallersShowWhoTheyAre(t *testing.T) {
 func TestHandlersAndFilesCanBeMounted(t *testing.T) {
 	files := fstest.MapFS{"index.html": {Data: []byte("<h1>home</h1>")}, "css/a.css": {Data: []byte("a{}")}, ".env": {Data: []byte("secret")}, "empty/x.txt": {Data: []byte("x")}}
 	old := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("old " + r.URL.Path)) })
-	_, base := startStore(t, With(Config{Static: map[string]fs.FS{"/": files}, Mount: map[string]http.Handler{"/old": old}}))
+	_, base := startStore(t, With(Config{Mount: map[string]http.Handler{"/": Static(files), "/old": old}}))
 	for path, want := range map[string]string{"/": "<h1>home</h1>", "/css/a.css": "a{}", "/old": "old /old", "/old/x": "old /old/x"} {
 		if got := ask(t, "GET", base+path, ""); got.status != 200 || got.body != want {
 			t.Errorf("%s: %d %q, want %q", path, got.status, got.body, want)
@@ -459,7 +458,7 @@ func TestAnOptionOfHTTPGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) 
 func echoPut(_ context.Context, in putItem) (putItem, error) { return in, nil }
 
 func TestFilesAtTheRootLeaveTheGatewaysOwnPages(t *testing.T) {
-	_, base := startStore(t, With(Config{Static: map[string]fs.FS{"/": fstest.MapFS{"index.html": {Data: []byte("home")}}, "/app": fstest.MapFS{"index.html": {Data: []byte("app")}}}, Events: []string{"**"}}))
+	_, base := startStore(t, With(Config{Mount: map[string]http.Handler{"/": Static(fstest.MapFS{"index.html": {Data: []byte("home")}}), "/app": Static(fstest.MapFS{"index.html": {Data: []byte("app")}})}, Events: []string{"**"}}))
 	for path, want := range map[string]string{"/": "home", "/health": `{"status":"ok"}` + "\n", "/app/": "app", "/app": "app"} {
 		if got := ask(t, "GET", base+path, ""); got.status != 200 && got.status != 308 || got.status == 200 && got.body != want {
 			t.Errorf("%s: %d %q", path, got.status, got.body)

@@ -2,8 +2,9 @@ package web
 
 import (
 	"context"
-	"github.com/sabir-go/sabir/internal/principal"
 	"net/http"
+
+	"github.com/sabir-go/sabir/internal/principal"
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/httpstream"

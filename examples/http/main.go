@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log"
+	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -162,7 +163,7 @@ func newNode(addr, key string) *sabir.Node {
 		Auth:           []auth.Authenticator{clerk},
 		AllowAnonymous: true,
 		Events:         []string{"orders.*"},
-		Static:         map[string]fs.FS{"/page": files},
+		Mount:          map[string]http.Handler{"/page": web.Static(files)},
 	})))
 }
 
