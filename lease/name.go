@@ -15,7 +15,7 @@ func leaseOfName(name string) string { return "process " + name }
 // lost, as where the store cannot be reached, the process is killed, since another may have the name from then on. Release the lease to take
 // the name from the process.
 //
-// A process that has a name with a node, see actor.Named, may have one of the cluster besides.
+// A process that has a name with a node, the Name of actor.SpawnConfig, may have one of the cluster besides.
 func (l *Leases) Register(ctx context.Context, system *actor.System, pid actor.PID, name string) (*Lease, error) {
 	value, err := pid.MarshalText()
 	if err != nil {

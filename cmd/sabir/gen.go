@@ -83,7 +83,7 @@ errors and ways to authenticate. Give it to tools that know OpenAPI.`,
 		long: `Writes an AsyncAPI 3.0 document as JSON: the events and durable channels of a
 cluster (--join), with the types of their payloads and the services that send and
 receive them. From one node over HTTP, or from its description, it has the events
-that callers may listen to (web.Events).`,
+that callers may listen to (Events of web.Config).`,
 		example: `  sabir gen asyncapi --join tcp://:7700 -o asyncapi.json
   sabir gen asyncapi https://api.example.com > asyncapi.json`,
 		prepare: func(*cobra.Command) func(w io.Writer, a api.API) error { return writeDocument(openapi.AsyncAPI) },
