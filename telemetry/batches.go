@@ -39,6 +39,7 @@ type batches struct {
 	cancel   context.CancelCauseFunc
 	warned   time.Time
 	reported uint64 // losses logged so far
+	unlogged error  // of the last of those that were not logged
 }
 
 // SpanCounts counts the spans of Traces by their fate. Ended is the sum of the others and of those still in the queue.
@@ -230,6 +231,9 @@ func isolated(log *slog.Logger, who string, do func() error) error {
 
 // warn logs losses, a line every 10 seconds at most.
 func (b *batches) warn(err error) {
+	if err != nil {
+		b.unlogged = err
+	}
 	c := b.counts()
 	if c.Dropped() == b.reported || time.Since(b.warned) < warnInterval {
 		return
@@ -237,7 +241,8 @@ func (b *batches) warn(err error) {
 	defer func() { _ = recover() }() // of the program's own log; this goroutine has spans to export
 	lost := c.Dropped() - b.reported
 	b.reported, b.warned = c.Dropped(), time.Now()
-	b.log().Warn("spans lost", "lost", lost, "queue_full", c.QueueFull, "export_failed", c.Failed, "late", c.Late, "error", err)
+	b.log().Warn("spans lost", "lost", lost, "queue_full", c.QueueFull, "export_failed", c.Failed, "late", c.Late, "error", b.unlogged)
+	b.unlogged = nil
 }
 
 // ForceFlush implements sdktrace.SpanProcessor: it returns when all spans that ended before it are exported.

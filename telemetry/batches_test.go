@@ -88,6 +88,29 @@ func TestSpansThatTheExporterRefusesAreCounted(t *testing.T) {
 	}
 }
 
+func TestALossThatIsLoggedLaterIsLoggedWithItsReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines buffer
+		failing := []error{errors.New("first"), errors.New("second"), nil}
+		tel := newTelemetry(t, telemetry.Config{CallLog: slog.New(slog.NewTextHandler(&lines, nil)), Traces: exportFunc(func(context.Context, []sdktrace.ReadOnlySpan) (err error) {
+			err, failing = failing[0], failing[1:]
+			return err
+		})})
+		node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware()))
+		for range 3 {
+			_ = call(node, t.Context(), "v2.shop.hello")
+			_ = tel.Flush(t.Context())
+		}
+		time.Sleep(time.Minute)
+		_ = call(node, t.Context(), "v2.shop.hello")
+		failing = []error{nil}
+		_ = tel.Flush(t.Context())
+		if text := lines.String(); strings.Count(text, "msg=") != 2 || !strings.Contains(text, "lost: second") {
+			t.Errorf("the log says\n%s", text)
+		}
+	})
+}
+
 // PartialSuccess has the name and the fields of the error that otlptracehttp and otlptracegrpc return.
 type PartialSuccess struct {
 	ErrorMessage  string
