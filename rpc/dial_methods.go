@@ -3,7 +3,6 @@ package rpc
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,7 +27,7 @@ type methods struct {
 	byAction map[string]*method
 	services []introspect.Service
 	actions  []introspect.Action
-	problems []error // of services that cannot have the names they would get
+	problems []error // of services that are not described, or cannot have the names they would get
 }
 
 type method struct {
@@ -72,15 +71,25 @@ func (p *peer) reflectedMethods(ctx context.Context) (*methods, error) {
 		return nil, err
 	}
 	all := make(files)
+	var problems []error
 	for _, service := range services {
 		if !p.config.wants(service) {
 			continue
 		}
+		withIt := maps.Clone(all)
 		files, err := stream.FileContainingSymbol(service)
-		if err != nil {
-			return nil, fmt.Errorf("the description of %s: %w", service, err)
+		if err == nil {
+			err = withIt.add(files)
 		}
-		if err := errors.Join(all.add(files), all.complete(stream)); err != nil {
+		if err == nil {
+			err = withIt.complete(stream)
+		}
+		switch {
+		case err == nil:
+			all = withIt
+		case connect.CodeOf(err) == connect.CodeNotFound && !grpcreflect.IsReflectionStreamBroken(err): // a server lists services that it has no description of
+			problems = append(problems, fmt.Errorf("%s is left out, since the server does not describe it: %w", service, err))
+		default:
 			return nil, fmt.Errorf("the description of %s: %w", service, err)
 		}
 	}
@@ -88,7 +97,11 @@ func (p *peer) reflectedMethods(ctx context.Context) (*methods, error) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		set.File = append(set.File, all[name])
 	}
-	return p.config.methods(set)
+	m, err := p.config.methods(set)
+	if err == nil {
+		m.problems = problems
+	}
+	return m, err
 }
 
 // files are those of a server by name.
@@ -131,7 +144,7 @@ func (all files) complete(stream *grpcreflect.ClientStream) error {
 			return err
 		}
 		if all[path] == nil {
-			return fmt.Errorf("the server does not have the file %q, which it imports", path)
+			return connect.NewError(connect.CodeNotFound, fmt.Errorf("the server does not have the file %q, which it imports", path))
 		}
 	}
 	return nil
