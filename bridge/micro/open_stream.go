@@ -61,8 +61,8 @@ func (p *peer) openHTTP(ctx context.Context, action, endpoint string) (sabir.For
 	return s, nil
 }
 
+// write waits for as long as the handler does not read, as over gRPC. The connection is closed at the end of the context.
 func (s *openedHTTP) write(h http.Header, body []byte) error {
-	s.conn.SetWriteDeadline(time.Now().Add(writeLimit))
 	return writeRequest(s.conn, s.peer.record.address, h, body)
 }
 

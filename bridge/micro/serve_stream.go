@@ -17,7 +17,7 @@ import (
 // do. The header Micro-Error with endOfStream is the last message of a side.
 const (
 	endOfStream = "EOS"
-	// endedLimit is how long the client has to close the connection when its stream has ended.
+	// endedLimit is how long the client has to take what was sent, and to close the connection, when its stream has ended.
 	endedLimit = 5 * time.Second
 )
 
@@ -55,6 +55,7 @@ func (b *bridge) serveStream(w http.ResponseWriter, r *http.Request, action *sab
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Time{})
+	defer context.AfterFunc(in.Context, func() { conn.SetWriteDeadline(time.Now().Add(endedLimit)) })()
 	s := &servedStream{bridge: b, conn: conn, from: newMessages(buffered.Reader, &b.bodies), header: answerHeader(r.Header, f), format: f, stream: stream}
 	read := make(chan struct{})
 	go func() {
@@ -157,10 +158,8 @@ func (s *servedStream) answer(ctx context.Context) {
 	}
 }
 
-func (s *servedStream) write(h http.Header, body []byte) error {
-	s.conn.SetWriteDeadline(time.Now().Add(writeLimit))
-	return writeResponse(s.conn, h, body)
-}
+// write waits for as long as the client does not read. While the handler runs its stream is held in any case.
+func (s *servedStream) write(h http.Header, body []byte) error { return writeResponse(s.conn, h, body) }
 
 // answerHeader are the headers of the answers to a request.
 func answerHeader(request http.Header, f format) http.Header {
@@ -203,6 +202,7 @@ func (b *bridge) serveGRPCStream(w http.ResponseWriter, r *http.Request, action 
 	control := http.NewResponseController(w)
 	control.SetReadDeadline(time.Time{})
 	control.SetWriteDeadline(time.Time{})
+	defer context.AfterFunc(in.Context, func() { control.SetWriteDeadline(time.Now().Add(endedLimit)) })()
 	control.Flush()
 	feeding := make(chan struct{})
 	var broken error // set before the context is ended for it
@@ -216,7 +216,6 @@ func (b *bridge) serveGRPCStream(w http.ResponseWriter, r *http.Request, action 
 	for {
 		value, err := stream.Recv()
 		if err == nil {
-			control.SetWriteDeadline(time.Now().Add(writeLimit))
 			_, err = w.Write(closeFrame(append(make([]byte, frameHead, frameHead+len(value)), value...)))
 			if err == nil {
 				err = control.Flush()
@@ -225,7 +224,6 @@ func (b *bridge) serveGRPCStream(w http.ResponseWriter, r *http.Request, action 
 				continue
 			}
 		}
-		control.SetWriteDeadline(time.Time{})
 		control.SetReadDeadline(time.Now()) // nothing more is read
 		<-feeding
 		switch {
