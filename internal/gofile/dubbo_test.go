@@ -33,7 +33,7 @@ func TestAnInterfaceOfDubboIsAPackage(t *testing.T) {
 	}
 	var out bytes.Buffer
 	actions, notes, err := WriteDubbo(&out, depotClasses(t), depotService, "depot")
-	if err != nil || actions != 13 || len(notes) != 4 || out.String() != string(want) {
+	if err != nil || actions != 13 || len(notes) != 5 || out.String() != string(want) {
 		t.Errorf("%d actions, %q, %v:\n%s", actions, notes, err, out.String())
 	}
 }
@@ -72,7 +72,8 @@ func TestWhatGoCannotSayOfJavaIsANote(t *testing.T) {
 		"a class that is missing": {javaclass.Type{Name: "com.shop.Gone"}, nil, "Arg1 any ", "com.shop.Gone is any, since it was not in what was read"},
 		"a class without Serializable": {javaclass.Type{Name: "com.shop.Plain"}, []*javaclass.Class{{Name: "com.shop.Plain"}}, "Arg1 *Plain ",
 			"com.shop.Plain is not Serializable"},
-		"a list of shorts": {list("java.lang.Short"), nil, "Arg1 []int16 ", "Java gets an Integer, Double or String for each java.lang.Short"},
+		"a list of shorts":  {list("java.lang.Short"), nil, "Arg1 []int16 ", "Java gets an Integer, Double or String for each java.lang.Short"},
+		"an array of boxes": {javaclass.Type{Name: "java.lang.Integer", Arrays: 1}, nil, "Arg1 []int32 ", "a null number, boolean or time is the zero value"},
 		"a list of sets": {javaclass.Type{Name: "java.util.List", Of: []javaclass.Type{{Name: "java.util.Set", Of: []javaclass.Type{{Name: "java.lang.Integer"}}}}}, nil, "Arg1 [][]int32 ",
 			"Java gets an ArrayList or HashMap for each Set<Integer>"},
 		"a map of arrays": {javaclass.Type{Name: "java.util.Map", Of: []javaclass.Type{{Name: "java.lang.String"}, {Name: "int", Arrays: 1}}}, nil, "Arg1 map[string][]int32 ",

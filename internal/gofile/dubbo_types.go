@@ -225,6 +225,7 @@ func (f *dubboFile) contained(t javaclass.Type) string {
 // element is the type of what an array, a list or a map has, where null is left to objects.
 func (f *dubboFile) element(t javaclass.Type) string {
 	if t.Arrays == 0 && (boxedTypes[t.Name] != "" || strings.HasPrefix(t.Name, timePackage) || slices.Contains(sqlTypes, t.Name)) {
+		f.note("in arrays, lists and maps, a null number, boolean or time is the zero value, and goes back as that: put a * before the type where there are nulls")
 		return strings.TrimPrefix(f.typeOf(t), "*")
 	}
 	return f.typeOf(t)

@@ -6,6 +6,8 @@
 //
 // Note: java.util.Optional is any, since Hessian has no form for it that is known here.
 //
+// Note: in arrays, lists and maps, a null number, boolean or time is the zero value, and goes back as that: put a * before the type where there are nulls.
+//
 // Note: in lists and maps, Java gets an ArrayList or HashMap for each Set<Integer>.
 //
 // Note: com.depot.api.Page is generic, so it is written as a map: Java makes a Page of it where a method or a field has this class, but not in lists.
