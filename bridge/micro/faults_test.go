@@ -169,3 +169,31 @@ func TestABridgeThatNobodyCanReachDoesNotStart(t *testing.T) {
 		}
 	}
 }
+
+func TestAStreamThatBreaksOffInAMessageIsNotItsEnd(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			for lines := bufio.NewScanner(conn); lines.Scan() && !strings.HasSuffix(lines.Text(), ": EOS"); { // up to what ends the client's half
+			}
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\"one\"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\"t")
+			conn.Close()
+		}
+	}()
+	n := node(t, nil, micro.Config{Services: map[string]micro.Service{"flow": {Addresses: []string{listener.Addr().String()}, Endpoints: []string{"Flow.Count"}}}})
+	got, ended := "", error(nil)
+	for value, err := range sabir.CallStream[string](t.Context(), n, "flow.count", sabir.Empty{}) {
+		got, ended = got+value, err
+	}
+	if got != "one" || !errors.Is(ended, sabir.ErrLinkLost) {
+		t.Errorf("got %q, %v", got, ended)
+	}
+}

@@ -128,7 +128,7 @@ func (s *openedHTTP) lost(err error) error {
 	s.writing.Lock()
 	closed := s.closed
 	s.writing.Unlock()
-	if closed && s.ctx.Err() == nil && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) && !errors.Is(err, errTooLarge) {
+	if closed && s.ctx.Err() == nil && err == io.EOF {
 		return io.EOF // the handler has returned
 	}
 	return s.peer.failed(s.ctx, s.action, err)

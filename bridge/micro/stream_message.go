@@ -32,9 +32,12 @@ func (m *messages) request() (http.Header, []byte, error) {
 	return r.Header, body, err
 }
 
-// response reads a message of a server.
+// response reads a message of a server. The error is io.EOF only where the connection has ended between two.
 func (m *messages) response() (status string, h http.Header, body []byte, err error) {
 	m.limit.N = maxHead
+	if _, err := m.from.Peek(1); err != nil {
+		return "", nil, nil, err
+	}
 	r, err := http.ReadResponse(m.from, nil) //nolint:bodyclose // see body
 	if err != nil {
 		return "", nil, nil, err
