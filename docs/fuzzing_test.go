@@ -52,6 +52,7 @@ var unfuzzed = map[string]string{
 	"internal/conformance/matrix": "output of this project's own tests",
 	"transport/mem":               "copies bytes within the process",
 	"internal/simulation":         "numbers of steps on the command line of its own tests",
+	"internal/schemes":            "addresses of transports: FuzzAddress of package transport reads them through it",
 	"internal/document":           "no format of its own: codec/cbor and codec/msgpack are fuzzed through it",
 }
 

@@ -87,9 +87,6 @@ func logNames(file *ast.File) (list []*ast.BasicLit) {
 			return true
 		}
 		from, ok := method.X.(*ast.Ident)
-		if ok && from.Name == "web" { // web.Info describes an API
-			return true
-		}
 		if ok && from.Name == "slog" && len(call.Args) >= 2 {
 			if _, line := logMethods[method.Sel.Name]; !line && text(call.Args[0]) != nil {
 				list = append(list, text(call.Args[0])) // slog.String("name", …) and its like

@@ -32,7 +32,7 @@ type HalfCloser interface {
 	CloseWrite() error
 }
 
-// Sharer shares out the messages of a subject. A [Broker] implements it where it can.
+// Sharer shares out the messages of a subject. A transport.Broker implements it where it can.
 type Sharer interface {
 	// SubscribeShared is Subscribe for a group: of all that subscribe to a message's subject for one group, one gets the message. In the
 	// subject a word may be "*", which is any word, and the last may be ">", which is one word or more. stop ends the subscription; what has
