@@ -180,7 +180,7 @@ func TestAnExtensionGetsEachLinkThenItsPostsInOrderThenItsEnd(t *testing.T) {
 				}
 			}
 		}
-		a, b := startPair(t, network, recorders["a"], recorders["b"], cluster.Connections(links))
+		a, b := startPair(t, network, recorders["a"], recorders["b"], cluster.Links{Connections: links})
 		for range 2 * links {
 			<-arrived
 		}

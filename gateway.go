@@ -12,6 +12,7 @@ import (
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/admission"
 	"github.com/sabir-go/sabir/internal/answer"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/internal/httpgateway"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/introspect"
@@ -31,7 +32,7 @@ func WithGateway(make func(*Node) (gateway.Gateway, error)) NodeOption {
 // "0.0.0.0:3000", and restrict the callers with gateway.Key or a TLS configuration that demands client certificates; without
 // either the node refuses to start. Port 0 takes a free one: see [Node.HTTPAddr].
 func HTTP(addr string, options ...gateway.HTTPOption) NodeOption {
-	config := gateway.HTTPConfig{Addr: addr}
+	config := httpaccess.Config{Addr: addr}
 	for _, o := range options {
 		o(&config)
 	}

@@ -32,11 +32,12 @@ func (n *Node) Info() introspect.Node {
 	info := introspect.Node{ID: n.id, State: n.State().String(), Since: since, Codecs: n.acceptedFormats(), Host: hostname(), PID: processID,
 		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Services: len(t.byFull), Actions: actions, AdminAddr: n.AdminAddr(), Drained: n.decisions.Load().Drained(n.id)}
 	used := n.memory.Usage()
-	info.Memory = &introspect.Memory{Waiting: used.Bytes, Streams: used.Streams, Limit: used.Limit, Refused: used.Refused, Ended: used.Ended}
+	info.Memory.Waiting, info.Memory.Streams, info.Memory.Limit, info.Memory.Refused, info.Memory.Ended = used.Bytes, used.Streams, used.Limit, used.Refused, used.Ended
 	if m := n.mesh.Load(); m != nil {
 		self, at := m.Member(), m.Place()
 		info.Addr, info.Zone, info.Labels, info.ClientOnly = self.Addr, at.Zone, maps.Clone(at.Labels), self.ClientOnly
-		info.Load, info.Refused.Forged, info.Links = loadInfo(m.Load()), m.Forged(), m.Links()
+		info.Refused.Forged, info.Links = m.Forged(), m.Links()
+		setLoad(&info, m.Load())
 	}
 	info.Refused.HTTPHeads = n.refusedHeads()
 	if routes := n.routes(); len(routes) > 0 {
@@ -47,7 +48,7 @@ func (n *Node) Info() introspect.Node {
 }
 
 // Nodes describes the nodes of the cluster that calls of this one can go to, itself first, the others by name. In a large cluster it has no links to some,
-// see [cluster.FullMesh]: their load and round trip are not known.
+// see [cluster.Links]: their load and round trip are not known.
 func (n *Node) Nodes() []introspect.Node {
 	list := []introspect.Node{n.Info()}
 	leftOut := n.leftOut()
@@ -73,8 +74,8 @@ func (n *Node) Nodes() []introspect.Node {
 	return list
 }
 
-func loadInfo(l wire.Load) introspect.Load {
-	return introspect.Load{CPU: max(0, float64(l.CPU)), InFlight: int(l.Calls)}
+func setLoad(n *introspect.Node, l wire.Load) {
+	n.Load.CPU, n.Load.InFlight = max(0, float64(l.CPU)), int(l.Calls)
 }
 
 // newNodeService makes the service that every node has: what the command line and the dashboard ask a node for, they ask
@@ -214,7 +215,8 @@ func (n *Node) describeAction(name string) (d introspect.Description, err error)
 func remoteNodeInfo(n mesh.Node) introspect.Node {
 	info := introspect.Node{ID: n.ID, State: StateRunning.String(), Since: n.Since, Addr: n.Addr, Zone: n.Zone, Labels: n.Labels,
 		ClientOnly: n.ClientOnly, Codecs: n.Codecs,
-		Host: n.Host, PID: n.PID, Go: n.Go, CPUs: n.CPUs, Services: n.Services, Actions: n.Actions, Load: loadInfo(n.Load), RTT: n.RTT, Links: n.Links, Silent: n.Silent}
+		Host: n.Host, PID: n.PID, Go: n.Go, CPUs: n.CPUs, Services: n.Services, Actions: n.Actions, RTT: n.RTT, Links: n.Links, Silent: n.Silent}
+	setLoad(&info, n.Load)
 	if n.Stopping {
 		info.State = StateStopping.String()
 	}

@@ -156,8 +156,8 @@ func TestAfterALostLinkNothingIsDuplicatedOrReordered(t *testing.T) {
 
 func TestSeveralLinksOfTwoNodesCarryOneSessionAfterAnother(t *testing.T) {
 	const links = 3
-	a := startMember(t, "a", "mem://"+t.Name(), cluster.Connections(links))
-	b := startMember(t, "b", a.node.Info().Addr, cluster.Connections(links))
+	a := startMember(t, "a", "mem://"+t.Name(), cluster.Links{Connections: links})
+	b := startMember(t, "b", a.node.Info().Addr, cluster.Links{Connections: links})
 	a.awaitNode(t, "b")
 	b.awaitNode(t, "a")
 	to, watching := b.witness(t), a.witness(t)

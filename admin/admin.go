@@ -41,18 +41,18 @@ import (
 // Serve lets a node serve its operators on an address while it runs. Options are [Metrics], [Profiler], [AllowUnauthenticatedMetrics],
 // [gateway.Key] and [gateway.TLS]. Port 0 takes a free one; [sabir.Node.AdminAddr] returns it. A node has one such address.
 func Serve(addr string, options ...gateway.HTTPOption) sabir.NodeOption {
-	config := gateway.HTTPConfig{Addr: addr}
+	config := httpaccess.Config{Addr: addr}
 	for _, o := range options {
 		o(&config)
 	}
 	return sabir.WithExtension(&server{config: config})
 }
 
-// option is an option of this package among those of a gateway.HTTPConfig.
+// option is an option of this package among those of a httpaccess.Config.
 type option func(*server)
 
 func (o option) add() gateway.HTTPOption {
-	return func(c *gateway.HTTPConfig) { c.Options = append(c.Options, o) }
+	return func(c *httpaccess.Config) { c.Options = append(c.Options, o) }
 }
 
 // Metrics answers GET /metrics with a handler, such as that of package telemetry: telemetry.Telemetry.Handler.
@@ -79,7 +79,7 @@ const maxConnections = 1000
 // server serves a node's operators. It is an extension and not a gateway, because gateways open when the services have started, and
 // close first of all.
 type server struct {
-	config      gateway.HTTPConfig
+	config      httpaccess.Config
 	metrics     http.Handler
 	openMetrics bool
 	profiler    bool

@@ -234,13 +234,6 @@ func Advertise(host string) Option {
 	return once("Advertise", option.Caller(), func(c *joining.Config) { c.Advertise = host })
 }
 
-// PacketSize bounds the bytes of a packet of quic, kcp and utp. Default and minimum: 1,200; TCP to other machines is held to
-// packets of the same size on Linux. Give more where every path between the nodes carries it, and much is to be sent: packets
-// that are too large for a path are lost, and links with them. See docs/transports-udp.md.
-func PacketSize(bytes int) Option {
-	return once("PacketSize", option.Caller(), func(c *joining.Config) { c.PacketSize = bytes })
-}
-
 // Zone names where the node runs, such as a data centre or a rack. Calls go to nodes of their own zone while there are any.
 func Zone(name string) Option {
 	return once("Zone", option.Caller(), func(c *joining.Config) { c.Zone = name })
@@ -252,34 +245,44 @@ func Labels(labels map[string]string) Option {
 	return once("Labels", option.Caller(), func(c *joining.Config) { c.Labels = maps.Clone(labels) })
 }
 
-// Connections sets how many connections are kept to each other node, 1 to 64. Default: 1, which is fastest as a rule: the more
-// calls share a connection, the more go in one system call.
-func Connections(n int) Option {
-	return once("Connections", option.Caller(), func(c *joining.Config) { c.Connections = min(max(n, 1), 64) })
-}
-
-// CallersRead has a caller that is alone on a link read its answer from the connection by itself, and a node poll its connections over TCP and Unix sockets for
-// up to 50 microseconds before it sleeps, as long as something mostly comes within that. A call then waits for fewer goroutines and processors to be woken, which is
-// most of what it takes where processors are idle and one caller makes calls one after the other. Give it to both nodes: the one that is called polls for the next
-// call. In return, the link wakes once a millisecond while such calls come, the end of such a call by its context or its time limit may come 2 ms late, and so may
-// what the other node sends by itself just after an answer.
-func CallersRead() Option {
-	return once("CallersRead", option.Caller(), func(c *joining.Config) { c.CallersRead = true })
-}
-
-// FullMesh sets up to how many nodes of the cluster each keeps a link to each other node. Default: 128. In a larger cluster a node has links
-// to eight others or so, which tell it what all nodes offer, and to those that it has called within half a minute: the first call to a node
-// makes a link. All nodes should be given the same number. Nodes keep all links whatever it says where they find each other by [Members] or
-// [WithDirectory] or prove their names, see [TLS] and [NodeKeys], and nodes that have systems of processes keep those between them.
-func FullMesh(nodes int) Option {
-	return once("FullMesh", option.Caller(), func(c *joining.Config) { c.FullMesh = max(nodes, 1) })
-}
-
 // ClientOnly makes a node that calls others and offers no actions: it does not listen, and the others do not look for it. Its
 // handlers get the events that they listen to; emitters do not wait for them, as with sabir.BestEffort. It is
 // meant for command lines and tools.
 func ClientOnly() Option {
 	return once("ClientOnly", option.Caller(), func(c *joining.Config) { c.ClientOnly = true })
+}
+
+// Links is an option that says how the links to other nodes are made and read. The zero value of a field is the default.
+//
+//	sabir.Join("tcp://:7700", cluster.Links{FullMesh: 300})
+type Links struct {
+	// Connections is how many connections are kept to each other node, 1 to 64. Default: 1, which is fastest as a rule: the more
+	// calls share a connection, the more go in one system call.
+	Connections int
+	// FullMesh is up to how many nodes of the cluster each keeps a link to each other node. Default: 128. In a larger cluster a node has links
+	// to eight others or so, which tell it what all nodes offer, and to those that it has called within half a minute: the first call to a node
+	// makes a link. All nodes should be given the same number. Nodes keep all links whatever it says where they find each other by [Members] or
+	// [WithDirectory] or prove their names, see [TLS] and [NodeKeys], and nodes that have systems of processes keep those between them.
+	FullMesh int
+	// PacketSize bounds the bytes of a packet of quic, kcp and utp. Default and minimum: 1,200; TCP to other machines is held to
+	// packets of the same size on Linux. Give more where every path between the nodes carries it, and much is to be sent: packets
+	// that are too large for a path are lost, and links with them. See docs/transports-udp.md.
+	PacketSize int
+	// CallersRead has a caller that is alone on a link read its answer from the connection by itself, and a node poll its connections over TCP and Unix sockets for
+	// up to 50 microseconds before it sleeps, as long as something mostly comes within that. A call then waits for fewer goroutines and processors to be woken, which is
+	// most of what it takes where processors are idle and one caller makes calls one after the other. Give it to both nodes: the one that is called polls for the next
+	// call. In return, the link wakes once a millisecond while such calls come, the end of such a call by its context or its time limit may come 2 ms late, and so may
+	// what the other node sends by itself just after an answer.
+	CallersRead bool
+}
+
+// ApplyJoin makes Links an Option.
+func (l Links) ApplyJoin(c *joining.Config) {
+	c.Once("cluster.Links", c.At)
+	if l.Connections < 0 || l.Connections > 64 {
+		c.Problems = append(c.Problems, fmt.Errorf("%s: Connections of cluster.Links is %d: want 1 to 64", c.At, l.Connections))
+	}
+	c.Connections, c.FullMesh, c.PacketSize, c.CallersRead = max(l.Connections, 1), max(l.FullMesh, 0), l.PacketSize, l.CallersRead
 }
 
 // Limits is an option that bounds what other nodes can make this one hold. 0 stands for the default.

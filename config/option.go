@@ -72,7 +72,7 @@ func (l *Loaded) withKeys(path string) []gateway.HTTPOption {
 	}
 	keys := httpaccess.NewKeys(split(key)...)
 	l.live.keys[path] = keys
-	return []gateway.HTTPOption{gateway.Key(""), func(c *gateway.HTTPConfig) { c.Keys = keys }}
+	return []gateway.HTTPOption{gateway.Key(""), func(c *httpaccess.Config) { c.Keys = keys }}
 }
 
 // split returns the keys of a setting: the new one, and old ones after commas.

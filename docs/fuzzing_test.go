@@ -48,11 +48,11 @@ var unfuzzed = map[string]string{
 	"cmd/sabir/scaffold":          "the go.mod of the user's own folder",
 	"internal/codectest":          "part of tests",
 	"internal/transporttest":      "part of tests",
+	"internal/schemes":            "fuzzed by package transport, whose addresses it reads",
 	"codec":                       "hands over to the codecs",
 	"internal/conformance/matrix": "output of this project's own tests",
 	"transport/mem":               "copies bytes within the process",
 	"internal/simulation":         "numbers of steps on the command line of its own tests",
-	"internal/schemes":            "addresses of transports: FuzzAddress of package transport reads them through it",
 	"internal/document":           "no format of its own: codec/cbor and codec/msgpack are fuzzed through it",
 }
 

@@ -129,7 +129,7 @@ func transportsOfOthers(ctx context.Context, greeter *sabir.Service, certificate
 	quick := sabir.NewNode(sabir.Join("quic://0.0.0.0:7700", cluster.TLS(certificates)))
 	// end
 	// doc: packet-size
-	large := sabir.Join("kcp://0.0.0.0:7700", cluster.PacketSize(1472)) // transport.Config.PacketSize; 1,200 is the least
+	large := sabir.Join("kcp://0.0.0.0:7700", cluster.Links{PacketSize: 1472}) // transport.Config.PacketSize; 1,200 is the least
 	// end
 	// doc: listen
 	certificates, err := tcp.Certificates("/etc/shop/node.crt", "/etc/shop/node.key", "/etc/shop/ca.crt")

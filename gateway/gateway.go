@@ -66,32 +66,14 @@ type Inbound struct {
 	Borrowed interface{ Value(key any) any }
 }
 
-// HTTPConfig holds the values of sabir.HTTP and its options, for the package that serves it.
-type HTTPConfig struct {
-	Addr    string
-	Keys    *httpaccess.Keys
-	TLS     *tls.Config
-	Options []any // of the package that serves it, in the order in which they were given
-
-	Given    option.Given // which options were given, of those that may be given once
-	Problems []error      // what is wrong with the options: the node does not start
-}
-
-// Problem adds to Problems; nil is none.
-func (c *HTTPConfig) Problem(err error) {
-	if err != nil {
-		c.Problems = append(c.Problems, err)
-	}
-}
-
 // HTTPOption is an option of sabir.HTTP: [Key], [TLS], and those of package web.
-type HTTPOption func(*HTTPConfig)
+type HTTPOption func(*httpaccess.Config)
 
 // Key asks every caller for "Authorization: Bearer <key>". Use at least 16 random characters. Old ones are accepted too, while callers change
 // from one key to the next.
 func Key(key string, old ...string) HTTPOption {
 	where := option.Caller()
-	return func(c *HTTPConfig) {
+	return func(c *httpaccess.Config) {
 		c.Problem(c.Given.Again("gateway.Key", where))
 		c.Keys = httpaccess.NewKeys(append([]string{key}, old...)...)
 	}
@@ -100,7 +82,7 @@ func Key(key string, old ...string) HTTPOption {
 // TLS serves HTTPS. With client certificates that the configuration demands, these say who may call.
 func TLS(config *tls.Config) HTTPOption {
 	where := option.Caller()
-	return func(c *HTTPConfig) {
+	return func(c *httpaccess.Config) {
 		c.Problem(c.Given.Again("gateway.TLS", where))
 		c.TLS = config
 	}

@@ -37,10 +37,23 @@ type Node struct {
 	Framework  string            `json:"framework,omitempty"` // of a node that a bridge speaks with, such as "moleculer 0.15.2"; "" for Sabir's own
 	Services   int               `json:"services"`
 	Actions    int               `json:"actions"`
-	Load       Load              `json:"load"`
-	Memory     *Memory           `json:"memory,omitempty"` // of what waits in it; $node.info has it
-	RTT        time.Duration     `json:"rtt,omitempty"`    // of a ping over the link to it, in nanoseconds
-	Links      int               `json:"links,omitempty"`  // connections that calls go over: from the node that was asked to it, or of that node to all others; 0 where the first call makes one
+	RTT        time.Duration     `json:"rtt,omitempty"`   // of a ping over the link to it, in nanoseconds
+	Links      int               `json:"links,omitempty"` // connections that calls go over: from the node that was asked to it, or of that node to all others; 0 where the first call makes one
+
+	// Load is its load in its last heartbeat.
+	Load struct {
+		CPU      float64 `json:"cpu"`      // share of its processors that its process uses, 0 to 1
+		InFlight int     `json:"inFlight"` // calls from other nodes that it is serving
+	} `json:"load"`
+	// Memory counts the bytes that wait in the node for something slow; see sabir.Limits. $node.info has it.
+	Memory struct {
+		Waiting int64 `json:"waiting"` // bytes
+		Streams int64 `json:"streams"` // bytes of them in streams and in answers over HTTP
+		Limit   int64 `json:"limit"`   // bytes
+		Refused int64 `json:"refused"` // values and streams that there was no space for, since the node was made
+		Ended   int64 `json:"ended"`   // streams and answers that were cut off, since their receivers stood still
+	} `json:"memory,omitzero"`
+
 	// NotReady says why calls should rather go to other nodes, as GET /ready does; "" where they may come. $node.info has it.
 	NotReady string `json:"notReady,omitempty"`
 	// Checks are the last results of the checks of readiness of its services and extensions. $node.info has them.
@@ -105,21 +118,6 @@ type LeftOut struct {
 	Since  time.Time `json:"since,omitzero"`
 	Until  time.Time `json:"until,omitzero"` // when a call will try the node
 	Times  int       `json:"times"`          // how often that was lately
-}
-
-// Load is a node's load in its last heartbeat.
-type Load struct {
-	CPU      float64 `json:"cpu"`      // share of its processors that its process uses, 0 to 1
-	InFlight int     `json:"inFlight"` // calls from other nodes that it is serving
-}
-
-// Memory counts the bytes that wait in a node for something slow; see sabir.Limits.
-type Memory struct {
-	Waiting int64 `json:"waiting"` // bytes
-	Streams int64 `json:"streams"` // bytes of them in streams and in answers over HTTP
-	Limit   int64 `json:"limit"`   // bytes
-	Refused int64 `json:"refused"` // values and streams that there was no space for, since the node was made
-	Ended   int64 `json:"ended"`   // streams and answers that were cut off, since their receivers stood still
 }
 
 // Service describes a running service: $node.services lists those that a node knows, of its own and of other nodes.

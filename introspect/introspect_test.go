@@ -11,12 +11,13 @@ import (
 // Tools in other languages read the documents as JSON, so their form stays.
 func TestDocumentsHaveTheirFormAsJSON(t *testing.T) {
 	since := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	node := introspect.Node{ID: "a", State: "running", Since: since, ClientOnly: true, Host: "h", PID: 7, Go: "go1", CPUs: 2, Services: 1, Actions: 3, RTT: time.Microsecond}
+	node.Load.CPU, node.Load.InFlight = 0.5, 4
 	for _, tc := range []struct {
 		document any
 		want     string
 	}{
-		{introspect.Node{ID: "a", State: "running", Since: since, ClientOnly: true, Host: "h", PID: 7, Go: "go1", CPUs: 2, Services: 1, Actions: 3,
-			Load: introspect.Load{CPU: 0.5, InFlight: 4}, RTT: time.Microsecond},
+		{node,
 			`{"id":"a","state":"running","since":"2026-05-01T12:00:00Z","guest":true,"host":"h","pid":7,"go":"go1","cpus":2,"services":1,"actions":3,` +
 				`"load":{"cpu":0.5,"inFlight":4},"rtt":1000}`},
 		{introspect.Service{Name: "s", Node: "a", Actions: []string{"s.x"}}, `{"name":"s","node":"a","needs":null,"actions":["s.x"],"events":null}`},

@@ -94,7 +94,7 @@ func (l *Leases) Acquire(ctx context.Context, name, value string) (*Lease, error
 		if h != nil {
 			return h, nil
 		}
-		if errors.Is(err, store.ErrStoreClosed) || errors.Is(err, ErrBadLease) {
+		if errors.Is(err, store.ErrStoreClosed) || errors.Is(err, errBadLease) {
 			return nil, err
 		}
 		if ended := backoff.Sleep(ctx, wait); ended != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/actor/grain/store/memory"
 	"github.com/sabir-go/sabir/internal/bubbletest"
@@ -311,12 +312,12 @@ func TestWrongUseIsAnErrorThatSaysWhatToDo(t *testing.T) {
 		want        error
 		says        string
 	}{
-		{lease.New(nil, lease.Config{}), "bill", "", lease.ErrNoStore, "store.Open"},
-		{lease.New(st, lease.Config{TTL: time.Millisecond}), "bill", "", lease.ErrBadLease, "100ms to 1h"},
-		{lease.New(st, lease.Config{Holder: strings.Repeat("h", 257)}), "bill", "", lease.ErrBadLease, "256"},
-		{leases(st), "", "", lease.ErrBadLease, "1 to 1024 bytes"},
-		{leases(st), strings.Repeat("n", 1025), "", lease.ErrBadLease, "1 to 1024 bytes"},
-		{leases(st), "bill", strings.Repeat("v", 4096+1), lease.ErrBadLease, "4096"},
+		{lease.New(nil, lease.Config{}), "bill", "", sabir.NewError(sabir.CodeFailedPrecondition, "NoLeaseStore", ""), "store.Open"},
+		{lease.New(st, lease.Config{TTL: time.Millisecond}), "bill", "", sabir.NewError(sabir.CodeInvalidArgument, "BadLease", ""), "100ms to 1h"},
+		{lease.New(st, lease.Config{Holder: strings.Repeat("h", 257)}), "bill", "", sabir.NewError(sabir.CodeInvalidArgument, "BadLease", ""), "256"},
+		{leases(st), "", "", sabir.NewError(sabir.CodeInvalidArgument, "BadLease", ""), "1 to 1024 bytes"},
+		{leases(st), strings.Repeat("n", 1025), "", sabir.NewError(sabir.CodeInvalidArgument, "BadLease", ""), "1 to 1024 bytes"},
+		{leases(st), "bill", strings.Repeat("v", 4096+1), sabir.NewError(sabir.CodeInvalidArgument, "BadLease", ""), "4096"},
 	} {
 		_, err := use.of.Acquire(t.Context(), use.name, use.value)
 		if !errors.Is(err, use.want) || !strings.Contains(err.Error(), use.says) {
@@ -330,7 +331,7 @@ func TestARecordThatCannotBeReadIsAnErrorAndNotTakenOver(t *testing.T) {
 	if _, err := st.Save(t.Context(), "sabir.lease", "bill", []byte("no record"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := leases(st).Acquire(t.Context(), "bill", ""); !errors.Is(err, lease.ErrBadLease) {
+	if _, err := leases(st).Acquire(t.Context(), "bill", ""); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadLease", "")) {
 		t.Errorf("got %v", err)
 	}
 }

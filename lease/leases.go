@@ -29,13 +29,13 @@ const kind = "sabir.lease"
 
 // What can go wrong with leases, beside the errors of package actor/grain/store.
 var (
-	// ErrNoStore: the leases were made without a store. Give [New] the one that all nodes share.
-	ErrNoStore = sabir.NewError(sabir.CodeFailedPrecondition, "NoLeaseStore",
+	// errNoStore: the leases were made without a store. Give [New] the one that all nodes share.
+	errNoStore = sabir.NewError(sabir.CodeFailedPrecondition, "NoLeaseStore",
 		"leases need a store that all nodes share: open one with store.Open(ctx, \"nats://…\", \"redis://…\" or \"kubernetes://\"), and give it to lease.New")
 	// ErrLost: the lease is not held any more. Another process may hold it.
 	ErrLost = sabir.NewError(sabir.CodeUnavailable, "LeaseLost", "the lease is not held any more")
-	// ErrBadLease: the name, the value or the time of a lease is not allowed, or its record in the store cannot be read.
-	ErrBadLease = sabir.NewError(sabir.CodeInvalidArgument, "BadLease", "the lease cannot be used")
+	// errBadLease: the name, the value or the time of a lease is not allowed, or its record in the store cannot be read.
+	errBadLease = sabir.NewError(sabir.CodeInvalidArgument, "BadLease", "the lease cannot be used")
 	// ErrNoName: no process of the cluster has the name.
 	ErrNoName = sabir.NewError(sabir.CodeNotFound, "NoName", "no process of the cluster has the name")
 )
@@ -71,7 +71,7 @@ func New(st store.Store, config Config) *Leases {
 	}
 	switch {
 	case st == nil:
-		l.wrong = ErrNoStore
+		l.wrong = errNoStore
 	case l.ttl < minTTL || l.ttl > maxTTL:
 		l.wrong = problem("TTL is %s; it is %s to %s", l.ttl, minTTL, maxTTL)
 	case len(l.holder) > 256:
@@ -81,7 +81,7 @@ func New(st store.Store, config Config) *Leases {
 }
 
 func problem(format string, args ...any) error {
-	return sabir.Errorf(ErrBadLease.Code, ErrBadLease.Name, ErrBadLease.Message+": "+format, args...)
+	return sabir.Errorf(errBadLease.Code, errBadLease.Name, errBadLease.Message+": "+format, args...)
 }
 
 // of sets what the settings left to the node.

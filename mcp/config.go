@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/web"
 )
@@ -113,7 +114,7 @@ func At(path string, settings Config) gateway.HTTPOption {
 		}
 		return newServer(site, c), nil
 	})
-	return func(http *gateway.HTTPConfig) {
+	return func(http *httpaccess.Config) {
 		mounted(http)
 		if c.oauth != nil {
 			c.oauth.mount(http)

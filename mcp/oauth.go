@@ -9,8 +9,8 @@ import (
 	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/auth"
 )
@@ -31,7 +31,7 @@ func (p *protected) metadataURL() string {
 }
 
 // mount serves the metadata, which clients read before they have a token.
-func (p *protected) mount(c *gateway.HTTPConfig) {
+func (p *protected) mount(c *httpaccess.Config) {
 	web.Mounted(p.metadataPath(), func(site web.Site) (http.Handler, error) {
 		return publicHandler{sdkauth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
 			Resource: p.resource.String(), AuthorizationServers: p.servers, BearerMethodsSupported: []string{"header"}})}, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/sabir-go/sabir/codec/protobuf"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/grpcweb"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/internal/protocol"
 	"github.com/sabir-go/sabir/internal/protojson"
 	"github.com/sabir-go/sabir/internal/trailersonly"
@@ -27,7 +28,7 @@ import (
 // A message may have 4 MiB, as gRPC's own servers take, or what BodyLimit of web.Config says. The time of a call is bounded by
 // its RequestTimeout; streams have the deadline of their caller. 4,096 streams may be open at once.
 func Serve() gateway.HTTPOption {
-	return func(c *gateway.HTTPConfig) {
+	return func(c *httpaccess.Config) {
 		d := newDispatcher()
 		c.Options = append(c.Options, protocol.Protocol(d))
 		for _, m := range d.mounts() {

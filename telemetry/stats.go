@@ -119,10 +119,11 @@ func (s Stats) Since(before Stats) Stats {
 	return s
 }
 
-// Quantile estimates the time, in seconds, that a share q (0 to 1) of calls did not exceed, from the Bounds of [Stats] and
-// from the Buckets of one of its actions, or from sums and differences of such Buckets. Calls are taken to be spread evenly
+// Quantile estimates the time, in seconds, that a share q (0 to 1) of calls did not exceed, from the bounds and
+// from the Buckets of one of the actions, or from sums and differences of such Buckets. Calls are taken to be spread evenly
 // within a bucket; in the last one, which has no end, the estimate is its beginning. 0 stands for no calls.
-func Quantile(bounds []float64, buckets []uint64, q float64) float64 {
+func (s Stats) Quantile(buckets []uint64, q float64) float64 {
+	bounds := s.Bounds
 	var all uint64
 	for _, n := range buckets {
 		all += n

@@ -114,7 +114,7 @@ func TestAQuantileIsEstimatedWithinItsBucket(t *testing.T) {
 		"mostly in that":       {[]uint64{1, 0, 0, 9}, 0.99, 4},
 		"no buckets":           {nil, 0.5, 0},
 	} {
-		if got := telemetry.Quantile(bounds, test.buckets, test.q); math.Abs(got-test.want) > 1e-9 {
+		if got := (telemetry.Stats{Bounds: bounds}).Quantile(test.buckets, test.q); math.Abs(got-test.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// tooDeep returns ErrTooDeep for a value that nests more than maxDepth structs on the way that the library would
+// tooDeep returns errTooDeep for a value that nests more than maxDepth structs on the way that the library would
 // take. The library recurses without a bound, so no value may reach it unless it passed here. The walk ends at the
 // first chain that is too long, so it also ends on a value that contains itself.
 func (prog *program) tooDeep(ops []op, base unsafe.Pointer, depth int) error {
@@ -20,7 +20,7 @@ func (prog *program) tooDeep(ops []op, base unsafe.Pointer, depth int) error {
 			}
 		case opStruct:
 			if depth == maxDepth {
-				return ErrTooDeep
+				return errTooDeep
 			}
 			err = prog.tooDeep(o.strukt.ops, p, depth+1)
 		case opInterface:
@@ -63,7 +63,7 @@ func (prog *program) anyTooDeep(o *op, first unsafe.Pointer, n int, depth int) e
 func (prog *program) tooDeepInside(held reflect.Value, dives int64, depth int) error {
 	for held.Kind() == reflect.Interface || held.Kind() == reflect.Pointer {
 		if depth++; depth > maxDepth {
-			return ErrTooDeep
+			return errTooDeep
 		}
 		if held.IsNil() {
 			return nil

@@ -90,7 +90,7 @@ func TestAValueThatContainsItselfIsRefused(t *testing.T) {
 		"the same behind a pointer": &withBox{&box, "long"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := New().Struct(value); !errors.Is(err, ErrTooDeep) {
+			if err := New().Struct(value); !errors.Is(err, errTooDeep) {
 				t.Errorf("got %v", err)
 			}
 		})

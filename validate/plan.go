@@ -14,8 +14,8 @@ import (
 // maxDepth bounds how many structs may be nested in each other in one value.
 const maxDepth = 1000
 
-// ErrTooDeep is returned for a value with more than 1000 structs nested in each other, or one that contains itself.
-var ErrTooDeep = errors.New("validate: nested too deeply")
+// errTooDeep is returned for a value with more than 1000 structs nested in each other, or one that contains itself.
+var errTooDeep = errors.New("validate: nested too deeply")
 
 // Plan is the compiled check of one type. It is safe for concurrent use. Its zero value and a nil *Plan accept
 // everything.
@@ -71,7 +71,8 @@ func (p *Plan) Empty() bool {
 }
 
 // Check checks the value at ptr, which must point to a value of the type that was compiled. It returns nil for a
-// valid value, else [Errors], [ErrTooDeep], or, after a later registration made a tag invalid, a [*TagError]. It never
+// valid value, else [Errors], another error for a value with more than 1000 structs nested in each other or one that contains itself, or,
+// after a later registration made a tag invalid, a [*TagError]. It never
 // panics: where a rule, or whatever else of the program's takes part, does, the error is a [*PanicError].
 //
 // It allocates nothing for a valid value whose rules are all compiled, and it does not keep ptr: the value may be

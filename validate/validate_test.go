@@ -452,12 +452,12 @@ func TestDepthIsBounded(t *testing.T) {
 	if err := v.Struct(nested(maxDepth)); err != nil {
 		t.Errorf("at the bound: %v", err)
 	}
-	if err := v.Struct(nested(maxDepth + 1)); !errors.Is(err, ErrTooDeep) {
+	if err := v.Struct(nested(maxDepth + 1)); !errors.Is(err, errTooDeep) {
 		t.Errorf("beyond the bound: %v", err)
 	}
 	deepAndWrong := nested(1_000_000)
 	deepAndWrong.Name = ""
-	if err := v.Struct(deepAndWrong); !errors.Is(err, ErrTooDeep) {
+	if err := v.Struct(deepAndWrong); !errors.Is(err, errTooDeep) {
 		t.Errorf("with a failure before the bound: %v", err)
 	}
 }

@@ -5,14 +5,13 @@ import (
 	"net/url"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
 // checkAccess refuses to listen where no option restricts the callers.
-func checkAccess(where httpaccess.Address, config gateway.HTTPConfig, s *settings) error {
+func checkAccess(where httpaccess.Address, config httpaccess.Config, s *settings) error {
 	if err := httpaccess.CheckTLS(config.TLS); err != nil {
 		return err
 	}

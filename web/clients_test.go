@@ -17,6 +17,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/signal"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -174,7 +175,7 @@ func TestAHeaderOfAProxyThatIsNotTrustedChangesNothing(t *testing.T) {
 }
 
 func TestBoundsBelowZeroAreRefusedAtTheStart(t *testing.T) {
-	_, err := newSettings(gateway.HTTPConfig{Options: []any{option{config: Config{PerClient: ClientLimits{Requests: -1}}}}})
+	_, err := newSettings(httpaccess.Config{Options: []any{option{config: Config{PerClient: ClientLimits{Requests: -1}}}}})
 	if err == nil || !strings.Contains(err.Error(), "PerClient") {
 		t.Error(err)
 	}

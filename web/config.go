@@ -9,6 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/internal/httpstream"
 	"github.com/sabir-go/sabir/internal/names"
 	options "github.com/sabir-go/sabir/internal/option"
@@ -89,7 +90,7 @@ type Config struct {
 // be there once is an error of the start then.
 func With(config Config) gateway.HTTPOption {
 	given := option{config, options.Caller()}
-	return func(c *gateway.HTTPConfig) { c.Options = append(c.Options, given) }
+	return func(c *httpaccess.Config) { c.Options = append(c.Options, given) }
 }
 
 // option is a Config with the line at which it was given.

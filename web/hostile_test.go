@@ -22,6 +22,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/internal/httpstream"
 	"github.com/sabir-go/sabir/web/auth"
 )
@@ -81,7 +82,7 @@ func worldOf(tb testing.TB, change settle, services ...sabir.Servable) *world {
 		With(Config{Filters: Filters{allowing("https://app.example")}, Groups: map[string]Config{"/locked-away": {Services: []string{"locked"}, Auth: []auth.Authenticator{auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-nobody-0123456789": {Subject: "nobody"}}})}}}, Events: []string{"orders.*"}, Mount: map[string]http.Handler{"/files": Static(files), "/old": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "old %q", r.URL.Path) })}}),
 	}
 	w.Node = start(tb, logTo(&w.log), sabir.Serve(append(services, s, locked)...), sabir.WithGateway(func(n *sabir.Node) (gateway.Gateway, error) {
-		config := gateway.HTTPConfig{Addr: ":0"}
+		config := httpaccess.Config{Addr: ":0"}
 		for _, o := range options {
 			o(&config)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -144,7 +145,7 @@ func startShop(tb testing.TB, options ...sabir.NodeOption) (*sabir.Node, string)
 // withLimits is sabir.HTTP on a free port with limits that a test can wait for.
 func withLimits(change func(*limits)) sabir.NodeOption {
 	return sabir.WithGateway(func(n *sabir.Node) (gateway.Gateway, error) {
-		f, err := newServer(n, gateway.HTTPConfig{Addr: ":0"})
+		f, err := newServer(n, httpaccess.Config{Addr: ":0"})
 		if err == nil {
 			change(&f.settings.limits)
 		}
@@ -155,7 +156,7 @@ func withLimits(change func(*limits)) sabir.NodeOption {
 // capture is sabir.HTTP on a free port that shows the test its server.
 func capture(into **server) sabir.NodeOption {
 	return sabir.WithGateway(func(n *sabir.Node) (gateway.Gateway, error) {
-		f, err := newServer(n, gateway.HTTPConfig{Addr: ":0"})
+		f, err := newServer(n, httpaccess.Config{Addr: ":0"})
 		*into = f
 		return f, err
 	})

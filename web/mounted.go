@@ -44,5 +44,5 @@ type mount struct {
 // is the body, as JSON, in the place of the problem document of a request that filters or the authentication have refused. Stop(context.Context) error is called when the server stops,
 // before it waits for the requests in flight: it ends those that would never end, and must return by the end of the context.
 func Mounted(prefix string, make func(Site) (http.Handler, error)) gateway.HTTPOption {
-	return func(c *gateway.HTTPConfig) { c.Options = append(c.Options, mount{prefix, make}) }
+	return func(c *httpaccess.Config) { c.Options = append(c.Options, mount{prefix, make}) }
 }

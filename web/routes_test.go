@@ -16,6 +16,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -369,7 +370,7 @@ func TestWhatIsWrongWithTheOptionsStopsTheStart(t *testing.T) {
 		"a pattern":      {With(Config{Events: []string{"a..b"}}), "a..b"},
 		"a page of ours": {With(Config{Mount: map[string]http.Handler{"/health": http.NotFoundHandler()}}), `Mounted("/health"): the server itself answers there`},
 		"a mount":        {Mounted("/x", func(Site) (http.Handler, error) { return nil, errors.New("no template") }), "no template"},
-		"something else": {func(c *gateway.HTTPConfig) { c.Options = append(c.Options, 7) }, "int"},
+		"something else": {func(c *httpaccess.Config) { c.Options = append(c.Options, 7) }, "int"},
 	} {
 		err := sabir.NewNode(sabir.HTTP(":0", test.option)).Start(t.Context())
 		if err == nil || !strings.Contains(err.Error(), test.about) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/internal/protocol"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
@@ -80,7 +80,7 @@ func defaultSettings() *settings {
 }
 
 // newSettings reads the options. The error lists everything that is wrong with them.
-func newSettings(config gateway.HTTPConfig) (*settings, error) {
+func newSettings(config httpaccess.Config) (*settings, error) {
 	s := defaultSettings()
 	s.problems = config.Problems
 	for _, given := range config.Options {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 )
 
 // placing is a service whose actions answer with statuses and headers of their own.
@@ -139,7 +139,7 @@ func TestAStatusThatCannotBeIsRefusedWhenTheServiceStarts(t *testing.T) {
 
 // A gateway on net/http, as with TLS or another server's Handler, answers the same.
 func TestNoContentOverNetHTTPHasNoBody(t *testing.T) {
-	node := start(t, sabir.Serve(placing()), sabir.HTTP(":0", func(*gateway.HTTPConfig) {}))
+	node := start(t, sabir.Serve(placing()), sabir.HTTP(":0", func(*httpaccess.Config) {}))
 	request, _ := http.NewRequest("DELETE", "http://"+node.HTTPAddr()+"/orders/7", strings.NewReader(""))
 	request.Header.Set("Expect", "100-continue") // which goes to net/http
 	response, err := http.DefaultClient.Do(request)

@@ -16,6 +16,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/internal/httpstream"
 )
 
@@ -48,7 +49,7 @@ func withHeartbeat(options ...gateway.HTTPOption) sabir.NodeOption {
 // withStreams is sabir.HTTP on a free port whose streams have the limits.
 func withStreams(limits httpstream.Limits, options ...gateway.HTTPOption) sabir.NodeOption {
 	return sabir.WithGateway(func(n *sabir.Node) (gateway.Gateway, error) {
-		config := gateway.HTTPConfig{Addr: ":0"}
+		config := httpaccess.Config{Addr: ":0"}
 		for _, o := range options {
 			o(&config)
 		}

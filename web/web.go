@@ -23,7 +23,7 @@ import (
 )
 
 func init() {
-	httpgateway.New = func(n any, config gateway.HTTPConfig, crowded func() bool) (gateway.Gateway, error) {
+	httpgateway.New = func(n any, config httpaccess.Config, crowded func() bool) (gateway.Gateway, error) {
 		s, err := newServer(n.(*sabir.Node), config)
 		if err != nil {
 			return nil, err
@@ -36,7 +36,7 @@ func init() {
 // server serves one node over HTTP. Its engine reads most requests; net/http calls ServeHTTP with the others.
 type server struct {
 	node     *sabir.Node
-	config   gateway.HTTPConfig
+	config   httpaccess.Config
 	memory   *memory.Budget
 	crowded  func() bool // more calls come than the node can answer; nil under Handler
 	settings *settings
@@ -61,7 +61,7 @@ type server struct {
 	served chan struct{}          // closed when serve has returned
 }
 
-func newServer(n *sabir.Node, config gateway.HTTPConfig) (*server, error) {
+func newServer(n *sabir.Node, config httpaccess.Config) (*server, error) {
 	s, err := newSettings(config)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func newServer(n *sabir.Node, config gateway.HTTPConfig) (*server, error) {
 // connections, to TLS and to the clients that can reach it; browsers' requests for other sites are refused here. The handler
 // answers once the node runs. The error describes what is wrong with the options.
 func Handler(n *sabir.Node, options ...gateway.HTTPOption) (http.Handler, error) {
-	var config gateway.HTTPConfig
+	var config httpaccess.Config
 	for _, o := range options {
 		o(&config)
 	}

@@ -157,7 +157,7 @@ func (o *observer) figures(sums map[string]*sum, seconds float64) []actionFigure
 			continue
 		}
 		a := actionFigures{Name: name, Nodes: s.nodes, Active: s.active, Calls: s.calls, Failed: s.failed,
-			P50: telemetry.Quantile(s.bounds, s.buckets, 0.5) * 1e6, P99: telemetry.Quantile(s.bounds, s.buckets, 0.99) * 1e6}
+			P50: telemetry.Stats{Bounds: s.bounds}.Quantile(s.buckets, 0.5) * 1e6, P99: telemetry.Stats{Bounds: s.bounds}.Quantile(s.buckets, 0.99) * 1e6}
 		if seconds > 0 {
 			a.PerSecond, a.ErrorsPerSec = float64(s.recent)/seconds, float64(s.recentF)/seconds
 		}

@@ -274,7 +274,7 @@ func nodeRow(s surveyed) []string {
 		trip = micros(float64(s.RTT) / 1e3)
 	}
 	return []string{s.ID, s.shownState(), ago(s.Since), firstOf(s.Zone, "-"), firstOf(s.Addr, s.Framework, "-"), fmt.Sprintf("%.0f %%", s.Load.CPU*100),
-		grouped(int64(s.Load.InFlight)), waiting(s.Memory), trip, refusals(s.Refused), orDash(s.Offers), fmt.Sprint(s.PID)}
+		grouped(int64(s.Load.InFlight)), waiting(s.Memory.Waiting, s.Memory.Limit), trip, refusals(s.Refused), orDash(s.Offers), fmt.Sprint(s.PID)}
 }
 
 // refusals shows how much a node has refused: "3 forged, 1 HTTP".
@@ -290,11 +290,11 @@ func refusals(r introspect.Refused) string {
 }
 
 // waiting is the memory of what waits in a node, and the part of what may.
-func waiting(m *introspect.Memory) string {
-	if m == nil || m.Limit == 0 {
+func waiting(bytes, limit int64) string {
+	if limit == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f MiB (%d %%)", float64(m.Waiting)/(1<<20), 100*m.Waiting/m.Limit)
+	return fmt.Sprintf("%.1f MiB (%d %%)", float64(bytes)/(1<<20), 100*bytes/limit)
 }
 
 // hidden reports whether a service is the runtime's own.

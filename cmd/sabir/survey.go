@@ -153,7 +153,7 @@ func (g *clusterClient) addUnreached(list []surveyed) []surveyed {
 				continue
 			}
 			if info.Framework == "" {
-				info.State, info.RTT, info.Load = stateSilent, 0, introspect.Load{}
+				info.State, info.RTT, info.Load.CPU, info.Load.InFlight = stateSilent, 0, 0, 0
 			}
 			known[info.ID], list = true, append(list, surveyed{Node: info, Offers: []string{}})
 		}

@@ -38,7 +38,7 @@ var (
 	overUnix = conformance.Transport{Name: "unix", Address: unixAddress, Processes: true}
 	keyed    = conformance.Transport{Name: "tcp with a key", Address: tcpAddress, Processes: true, Key: "the key of a cluster, for tests."}
 	doubled  = conformance.Transport{Name: "tcp with 2 connections", Address: tcpAddress, Processes: true,
-		Connections: 2, Options: []cluster.Option{cluster.Connections(2)}}
+		Connections: 2, Options: []cluster.Option{cluster.Links{Connections: 2}}}
 	compressed = conformance.Transport{Name: "tcp with everything compressed", Address: tcpAddress, Processes: true,
 		Options: []cluster.Option{compress.S2(1)}}
 

@@ -32,7 +32,7 @@ type sparseCluster struct {
 func startSparseCluster(t *testing.T, size int, options ...sabir.NodeOption) *sparseCluster {
 	c := &sparseCluster{t: t, options: options}
 	for i := range size {
-		c.nodes = append(c.nodes, c.start(i, cluster.FullMesh(3)))
+		c.nodes = append(c.nodes, c.start(i, cluster.Links{FullMesh: 3}))
 	}
 	return c
 }
@@ -113,7 +113,7 @@ func TestANodeOfALargeClusterKnowsAllWhenItHasStarted(t *testing.T) {
 		c := startSparseCluster(t, 20)
 		defer c.stop()
 		time.Sleep(2 * restTime)
-		late := c.start(20, cluster.FullMesh(3))
+		late := c.start(20, cluster.Links{FullMesh: 3})
 		c.nodes = append(c.nodes, late)
 		for j := range 20 {
 			if late.Action(fmt.Sprintf("own%d.add", j)) == nil {
@@ -151,7 +151,7 @@ func TestANodeThatStopsStillCallsNodesAtRest(t *testing.T) {
 			return sabir.Empty{}, calls(ctx)
 		})
 		node = sabir.NewNode(sabir.NodeID("stopping"), sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)),
-			sabir.Join(c.address(20), cluster.FullMesh(3), cluster.Seeds(c.address(0))))
+			sabir.Join(c.address(20), cluster.Links{FullMesh: 3}, cluster.Seeds(c.address(0))))
 		if err := node.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +220,7 @@ func TestARestartOfManyNodesFailsNoCall(t *testing.T) {
 			if err := c.nodes[i].Stop(t.Context()); err != nil {
 				t.Error(err)
 			}
-			c.nodes[i] = c.start(i, cluster.FullMesh(3))
+			c.nodes[i] = c.start(i, cluster.Links{FullMesh: 3})
 		}
 		close(over)
 		<-called
@@ -292,7 +292,7 @@ func TestANodeThatKeepsAllLinksIsOneOfALargeCluster(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		c := startSparseCluster(t, 12)
 		defer c.stop()
-		c.nodes = append(c.nodes, c.start(12, cluster.FullMesh(1000)))
+		c.nodes = append(c.nodes, c.start(12, cluster.Links{FullMesh: 1000}))
 		time.Sleep(2 * restTime)
 		c.calls()
 		if links := c.nodes[12].Info().Links; links < 12 {
@@ -307,7 +307,7 @@ func TestNodesWithProcessesKeepTheLinksBetweenThem(t *testing.T) {
 		defer c.stop()
 		for i := 8; i < 12; i++ {
 			c.options = []sabir.NodeOption{actor.NewSystem(actor.Config{}).Option()}
-			c.nodes = append(c.nodes, c.start(i, cluster.FullMesh(3)))
+			c.nodes = append(c.nodes, c.start(i, cluster.Links{FullMesh: 3}))
 		}
 		time.Sleep(2 * restTime)
 		for _, n := range c.nodes[8:] {

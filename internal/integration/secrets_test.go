@@ -35,7 +35,6 @@ import (
 	"github.com/sabir-go/sabir/cluster/etcd"
 	codecjson "github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/config"
-	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/engine"
 	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/lease"
@@ -52,7 +51,7 @@ import (
 
 // configs has each exported configuration of the module, which TestEveryConfigIsAmongThoseThatShowNoSecret holds.
 var configs = []any{
-	actor.Config{}, actor.SpawnConfig{}, actor.TopicConfig{}, app.Config{}, supervise.Config{}, store.Config{}, channel.Config{}, engine.Config{}, micro.Config{}, dubbo.Config{}, moleculer.Config{}, moleculer.Encryption{}, gateway.HTTPConfig{}, rediscache.Config{},
+	actor.Config{}, actor.SpawnConfig{}, actor.TopicConfig{}, app.Config{}, supervise.Config{}, store.Config{}, channel.Config{}, engine.Config{}, micro.Config{}, dubbo.Config{}, moleculer.Config{}, moleculer.Encryption{}, httpaccess.Config{}, rediscache.Config{},
 	config.Config{}, telemetry.Config{}, transport.Config{}, grain.Config{}, meta.NetConfig{}, meta.WebConfig{}, pool.Config{}, codecjson.Config{}, auth.BasicConfig{}, auth.JWTConfig{}, auth.KeyConfig{}, auth.SessionConfig{}, redissessions.Config{},
 	auth.TokenKey{}, lease.Config{}, mcp.Config{}, etcd.Directory{}, zookeeper.Registry{}, consul.Directory{}, microetcd.Registry{}, microconsul.Registry{}, micronats.Registry{}, micronats.Broker{}, web.Config{}, web.ClientConfig{}, webhook.Endpoint{}, webhook.Receiver{},
 }

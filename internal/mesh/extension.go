@@ -24,7 +24,7 @@ type Extension interface {
 	// grains. A node does not start with a lower one, or with two extensions of one topic.
 	Topic() uint8
 	// Linked reports a link to another node, Peer().Node, over which Post works from now on. It is called once
-	// for each link, before anything else of it. There may be several links to one node, see cluster.Connections, and to one that
+	// for each link, before anything else of it. There may be several links to one node, see cluster.Links, and to one that
 	// was started anew the first new link may come before the last Unlinked of those to its former self.
 	Linked(l *wire.Link)
 	// Posted gets the data that the peer's extension posted on the same topic. It is valid until Posted returns.

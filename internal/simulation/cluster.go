@@ -108,7 +108,7 @@ func (w *world) join(name string) sabir.NodeOption {
 		options = append(options, cluster.Key("the key of simulated clusters"))
 	}
 	if w.history.Sparse {
-		options = append(options, cluster.FullMesh(1), shortIdleTime{})
+		options = append(options, cluster.Links{FullMesh: 1}, shortIdleTime{})
 	}
 	return sabir.Join(at, options...)
 }

@@ -46,8 +46,8 @@ func sabirContenders() []work.Contender {
 		}
 		if scheme == "tcp" {
 			all = append(all, sabirAt("sabir tcp, inline, borrowed", "hello.sayBorrowed", over, over, nil),
-				sabirAt("sabir tcp, inline, callers read", "hello.sayInline", over, over, []cluster.Option{cluster.CallersRead()}),
-				sabirAt("sabir tcp, protobuf, inline, callers read", "hello.sayProtoInline", over, over, []cluster.Option{cluster.CallersRead()}))
+				sabirAt("sabir tcp, inline, callers read", "hello.sayInline", over, over, []cluster.Option{cluster.Links{CallersRead: true}}),
+				sabirAt("sabir tcp, protobuf, inline, callers read", "hello.sayProtoInline", over, over, []cluster.Option{cluster.Links{CallersRead: true}}))
 		}
 	}
 	for name, o := range map[string]struct {

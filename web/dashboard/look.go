@@ -178,7 +178,7 @@ func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 			continue
 		}
 		l.Actions = append(l.Actions, actionFigures{Name: name, Nodes: s.nodes, Rate: s.rate, Errors: s.errors, Active: s.active, Calls: s.calls, Failed: s.failed,
-			P50: telemetry.Quantile(s.bounds, s.buckets, 0.5) * 1e6, P95: telemetry.Quantile(s.bounds, s.buckets, 0.95) * 1e6, P99: telemetry.Quantile(s.bounds, s.buckets, 0.99) * 1e6})
+			P50: telemetry.Stats{Bounds: s.bounds}.Quantile(s.buckets, 0.5) * 1e6, P95: telemetry.Stats{Bounds: s.bounds}.Quantile(s.buckets, 0.95) * 1e6, P99: telemetry.Stats{Bounds: s.bounds}.Quantile(s.buckets, 0.99) * 1e6})
 		shown[name] = latencies{name, s.bounds, s.buckets, s.all, s.perNode}
 	}
 	o.window = append(o.window, reported)

@@ -71,7 +71,7 @@ func sabirs() []Contender {
 			borrowed.Name, borrowed.Settings = inline.Name+", borrowed", inline.Settings+", sabir.Borrow"
 			all = append(all, borrowed)
 			for _, c := range []Contender{inline, pbInline} {
-				c.Name, c.Settings = c.Name+", callers read", c.Settings+", cluster.CallersRead"
+				c.Name, c.Settings = c.Name+", callers read", c.Settings+", cluster.Links{CallersRead: true}"
 				all = append(all, c)
 			}
 		}

@@ -12,7 +12,7 @@ func frameworks() bench.Table {
 			"run handlers on the goroutine that reads, the others have a goroutine for each request; NATS has a broker between the two sides.",
 		Why: map[string]string{"1 caller": "fasthttp has a connection for each caller, and the goroutine that asks reads the answer itself, as in the raw echo. Where callers " +
 			"share a connection one goroutine reads for all and wakes the caller, on a virtual processor that has gone to sleep meanwhile: the bare mux, which does nothing else, shows what " +
-			"that costs. On the server one goroutine reads and another runs the handler; *Sabir, inline* spares that, and *callers read* (cluster.CallersRead) the first, and polls for the answer and the next call for up to 50 µs before it sleeps. With more than one caller the shared connection is the faster way."},
+			"that costs. On the server one goroutine reads and another runs the handler; *Sabir, inline* spares that, and *callers read* (CallersRead of cluster.Links) the first, and polls for the answer and the next call for up to 50 µs before it sleeps. With more than one caller the shared connection is the faster way."},
 		Rows: rows(frameworkGroups()...),
 	}
 }
