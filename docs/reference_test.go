@@ -37,16 +37,17 @@ func described(t *testing.T) (folders []string) {
 	return folders
 }
 
-// optionTypes tells options by the type that their functions return.
-var optionTypes = []struct{ where, pattern string }{
-	{"node (`sabir.NewNode`)", `\bNodeOption\b`},
-	{"service (`sabir.NewService`)", `\bServiceOption\b`},
-	{"action, stream and contract", `\bActionOption\b`},
-	{"event handler", `\bEventOption\b`},
-	{"`sabir.Emit`", `\bEmitOption\b`},
-	{"call", `\bCallOption\b`},
-	{"`sabir.Join`", `^cluster\.Option$|^Option$|\bcluster\.Option\b`},
-	{"`sabir.HTTP`", `\bHTTPOption\b`},
+// optionTypes tells options by the type that their functions return. structs is the folder of those that are structs, whose comments
+// say that they are options.
+var optionTypes = []struct{ where, pattern, structs string }{
+	{"node (`sabir.NewNode`)", `\bNodeOption\b`, "."},
+	{"service (`sabir.NewService`)", `\bServiceOption\b`, "-"},
+	{"action, stream and contract", `\bActionOption\b`, "-"},
+	{"event handler", `\bEventOption\b`, "-"},
+	{"`sabir.Emit`", `\bEmitOption\b`, "-"},
+	{"call", `\bCallOption\b`, "-"},
+	{"`sabir.Join`", `^cluster\.Option$|^Option$|\bcluster\.Option\b`, "cluster"},
+	{"`sabir.HTTP`", `\bHTTPOption\b`, "-"},
 }
 
 func parsePackage(t *testing.T, folder string) (*doc.Package, *token.FileSet) {
@@ -111,6 +112,13 @@ func options(t *testing.T) string {
 		var rows strings.Builder
 		for _, folder := range described(t) {
 			p, set := parsePackage(t, folder)
+			if folder == o.structs {
+				for _, option := range p.Types {
+					if strings.HasPrefix(option.Doc, option.Name+" is an option ") {
+						fmt.Fprintf(&rows, "| `%s.%s{…}` | %s |\n", p.Name, option.Name, firstSentence(p, option.Doc))
+					}
+				}
+			}
 			for _, f := range functions(p) {
 				results := f.Decl.Type.Results
 				if f.Recv != "" || results == nil || len(results.List) != 1 {
