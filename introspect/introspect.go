@@ -37,9 +37,6 @@ type Node struct {
 	Framework  string            `json:"framework,omitempty"` // of a node that a bridge speaks with, such as "moleculer 0.15.2"; "" for Sabir's own
 	Services   int               `json:"services"`
 	Actions    int               `json:"actions"`
-	RTT        time.Duration     `json:"rtt,omitempty"`   // of a ping over the link to it, in nanoseconds
-	Links      int               `json:"links,omitempty"` // connections that calls go over: from the node that was asked to it, or of that node to all others; 0 where the first call makes one
-
 	// Load is its load in its last heartbeat.
 	Load struct {
 		CPU      float64 `json:"cpu"`      // share of its processors that its process uses, 0 to 1
@@ -53,7 +50,8 @@ type Node struct {
 		Refused int64 `json:"refused"` // values and streams that there was no space for, since the node was made
 		Ended   int64 `json:"ended"`   // streams and answers that were cut off, since their receivers stood still
 	} `json:"memory,omitzero"`
-
+	RTT   time.Duration `json:"rtt,omitempty"`   // of a ping over the link to it, in nanoseconds
+	Links int           `json:"links,omitempty"` // connections that calls go over: from the node that was asked to it, or of that node to all others; 0 where the first call makes one
 	// NotReady says why calls should rather go to other nodes, as GET /ready does; "" where they may come. $node.info has it.
 	NotReady string `json:"notReady,omitempty"`
 	// Checks are the last results of the checks of readiness of its services and extensions. $node.info has them.
