@@ -99,6 +99,19 @@ func TestACancelledCallIsNotAnsweredAlsoWhereAnotherCameUnderItsID(t *testing.T)
 	}
 }
 
+// The SDK answered one of them.
+func TestABatchWithTwoRequestsUnderOneIDIsRefused(t *testing.T) {
+	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Tools: []string{"**"}}))
+	session := initialize(t, base+"/mcp")
+	session[len(session)-1] = "2025-03-26" // the only revision with batches
+	for ids, status := range map[[2]string]int{{"1", "1"}: 400, {`"a"`, `"a"`}: 400, {"1", "2"}: 200, {"1", `"1"`}: 200} {
+		a := send(t, "POST", base+"/mcp", fmt.Sprintf(`[{"jsonrpc":"2.0","id":%s,"method":"ping"},{"jsonrpc":"2.0","id":%s,"method":"ping"}]`, ids[0], ids[1]), session...)
+		if a.status != status || status == 200 && strings.Count(a.body, `"result"`) != 2 {
+			t.Errorf("%q: %d %s", ids, a.status, a.body)
+		}
+	}
+}
+
 // released is a service like that of waiting, whose handler runs until the channel is closed.
 func released(release chan struct{}) (s *sabir.Service, began chan struct{}) {
 	s, began = sabir.NewService("waiting"), make(chan struct{}, 1)

@@ -161,6 +161,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "malformed payload: the id of a message is a text or a number", http.StatusBadRequest)
 		return
 	}
+	if asked.sameID {
+		http.Error(w, "two requests of a batch have the same id: give each an id of its own", http.StatusBadRequest)
+		return
+	}
 	if s.config.oauth != nil {
 		for _, name := range asked.tools {
 			if t := s.offer.tool(name); t != nil && s.config.oauth.refuse(w, r, &t.action) {
@@ -230,6 +234,7 @@ type asked struct {
 	messages    []message
 	single      bool // it is one message, not a batch
 	oddID       bool // the id of a message is a list or an object
+	sameID      bool // two requests have one id, of which the SDK answers one
 }
 
 // message has of a message of a client what this side must know too.
@@ -291,11 +296,16 @@ func endsBatch(d *json.Decoder) bool {
 func peek(body []byte) (found asked) {
 	var list []json.RawMessage
 	list, found.single = messagesOf(body)
+	ids := make(map[any]bool)
 	for _, text := range list {
 		var m message
 		_ = json.Unmarshal(text, &m) // as far as it goes
 		found.messages = append(found.messages, m)
 		found.oddID = found.oddID || m.ID.odd
+		if m.Method != "" && m.ID.value != nil {
+			found.sameID = found.sameID || ids[m.ID.value]
+			ids[m.ID.value] = true
+		}
 		found.standsAlone = found.standsAlone || m.Params.Meta.Version != ""
 		if m.Method == "tools/call" {
 			found.tools = append(found.tools, m.Params.Name)
