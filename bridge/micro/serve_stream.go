@@ -202,7 +202,16 @@ func (b *bridge) serveGRPCStream(w http.ResponseWriter, r *http.Request, action 
 	control := http.NewResponseController(w)
 	control.SetReadDeadline(time.Time{})
 	control.SetWriteDeadline(time.Time{})
-	defer context.AfterFunc(in.Context, func() { control.SetWriteDeadline(time.Now().Add(endedLimit)) })()
+	limited := make(chan struct{})
+	unhook := context.AfterFunc(in.Context, func() {
+		defer close(limited)
+		control.SetWriteDeadline(time.Now().Add(endedLimit))
+	})
+	defer func() {
+		if !unhook() {
+			<-limited // net/http panics where a limit is set behind the end of a handler
+		}
+	}()
 	control.Flush()
 	feeding := make(chan struct{})
 	var broken error // set before the context is ended for it
