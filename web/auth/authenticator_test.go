@@ -81,8 +81,8 @@ func TestWrongCredentialsEndTheRequestWithoutAskingOthers(t *testing.T) {
 
 func TestAnErrorOfAnotherClassIsTheAnswerAsItIs(t *testing.T) {
 	x := request("X-One", "bad")
-	err := auth.Filter(byHeader{name: "one", fails: auth.ErrKeysUnreachable}).Before(x)
-	if !errors.Is(err, auth.ErrKeysUnreachable) || x.Answer.Has("WWW-Authenticate") {
+	err := auth.Filter(byHeader{name: "one", fails: sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", "")}).Before(x)
+	if !errors.Is(err, sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", "")) || x.Answer.Has("WWW-Authenticate") {
 		t.Errorf("got %v", err)
 	}
 	if err := auth.Filter(byHeader{name: "one", fails: context.Canceled}).Before(request("X-One", "bad")); !errors.Is(err, sabir.ErrCanceled) {

@@ -41,7 +41,7 @@ type basic struct {
 }
 
 // Basic authenticates by a name and a password (RFC 7617), which every request brings: use it over TLS. A bounded number of
-// checks runs at once, requests beyond those that may wait get ErrTooManyChecks, and correct credentials are remembered.
+// checks runs at once, requests beyond those that may wait get an error with the name TooManyChecks, and correct credentials are remembered.
 func Basic(config BasicConfig) Authenticator {
 	b := &basic{settings: settings{name: "Basic"}, config: config, known: newVerified[*Principal]()}
 	c := &b.config
@@ -109,7 +109,7 @@ func (b *basic) wait(ctx context.Context) error {
 	}
 	if b.waiting.Add(1) > maxWaiting {
 		b.waiting.Add(-1)
-		return ErrTooManyChecks
+		return errTooManyChecks
 	}
 	defer b.waiting.Add(-1)
 	select {

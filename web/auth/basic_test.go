@@ -105,7 +105,7 @@ func TestABoundedNumberOfPasswordsIsCheckedAtOnce(t *testing.T) {
 				switch err := auth.Filter(a).Before(basic("ada", "x")); {
 				case err == nil:
 					good.Add(1)
-				case errors.Is(err, auth.ErrTooManyChecks) && sabir.AsError(err).HTTPStatus() == 429:
+				case errors.Is(err, sabir.NewError(sabir.CodeResourceExhausted, "TooManyChecks", "")) && sabir.AsError(err).HTTPStatus() == 429:
 					tooMany.Add(1)
 				}
 			})

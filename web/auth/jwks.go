@@ -124,7 +124,7 @@ func (s *keySet) find(ctx context.Context, kid, alg string) ([]tokenKey, error) 
 			}
 		case <-gap:
 		case <-ctx.Done():
-			return nil, because(ErrKeysUnreachable, context.Cause(ctx))
+			return nil, because(errKeysUnreachable, context.Cause(ctx))
 		}
 	}
 }
@@ -136,7 +136,7 @@ func (s *keySet) lastFailure() error {
 	if s.failed == nil {
 		return nil
 	}
-	return because(ErrKeysUnreachable, fmt.Errorf("%s: %w", s.url, s.failed))
+	return because(errKeysUnreachable, fmt.Errorf("%s: %w", s.url, s.failed))
 }
 
 // isAbsent reports whether a key that is not among the current ones need not be fetched again, and remembers it.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/web/auth"
 )
 
@@ -24,7 +25,7 @@ func TestAFetchOfKeysThatFailsIsTheErrorOfTheRequestsThatWaitForIt(t *testing.T)
 		t.Run(name, func(t *testing.T) {
 			keys := auth.JWT(auth.JWTConfig{JWKS: "https://login.example/keys", Client: &http.Client{Transport: fault}})
 			token := sign(jwt.SigningMethodRS256, rsaKey(), claims(nil), nil)
-			refused(t, keys, bearer(token), auth.ErrKeysUnreachable)
+			refused(t, keys, bearer(token), sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", ""))
 		})
 	}
 }

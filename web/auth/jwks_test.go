@@ -20,6 +20,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/web/auth"
 )
@@ -128,7 +129,7 @@ func TestASecretFromAURLIsNoKey(t *testing.T) {
 	a := serving(keySet(webKey("s", secret, nil), webKey("good", &p256().PublicKey, nil))).jwt()
 	refused(t, a, bearer(signedBy("s", hs256, secret)), auth.ErrBadCredentials)
 	a = serving(keySet(webKey("s", secret, nil))).jwt()
-	refused(t, a, bearer(signedBy("s", hs256, secret)), auth.ErrKeysUnreachable)
+	refused(t, a, bearer(signedBy("s", hs256, secret)), sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", ""))
 }
 
 func TestATokenWithoutAKeyIDIsForTheOnlyKey(t *testing.T) {
@@ -152,7 +153,7 @@ func TestWhileThereAreNoKeysTheAnswerIsTryAgain(t *testing.T) {
 		"redirect to http":  {answer: func() (int, string) { return 302, "http://login.example.com/keys" }},
 		"redirect for ever": {answer: func() (int, string) { return 302, "https://login.example.com/keys" }},
 	} {
-		e := refused(t, l.jwt(), bearer(signedBy("e", jwt.SigningMethodES256, p256())), auth.ErrKeysUnreachable)
+		e := refused(t, l.jwt(), bearer(signedBy("e", jwt.SigningMethodES256, p256())), sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", ""))
 		if !e.Retryable || e.HTTPStatus() != 503 || strings.Contains(e.Message, "login.example.com") {
 			t.Errorf("%s: got %+v", what, e)
 		}
@@ -203,7 +204,7 @@ func TestWhileNewKeysCannotBeFetchedATokenWithOneIsNotCalledBad(t *testing.T) {
 		up = false
 		time.Sleep(time.Millisecond) // or the first fetch could have seen it
 		for range 50 {
-			refused(t, a, bearer(signedBy("f", jwt.SigningMethodES384, p384())), auth.ErrKeysUnreachable)
+			refused(t, a, bearer(signedBy("f", jwt.SigningMethodES384, p384())), sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", ""))
 		}
 		admitted(t, a, bearer(signedBy("e", jwt.SigningMethodES256, p256())))
 		if n := l.fetches.Load(); n != 2 {
@@ -322,7 +323,7 @@ func TestKeysServeForADayWhileTheURLIsUnreachable(t *testing.T) {
 			bubbletest.Wait()
 		}
 		time.Sleep(time.Hour)
-		refused(t, a, bearer(token), auth.ErrKeysUnreachable)
+		refused(t, a, bearer(token), sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", ""))
 		up = true
 		time.Sleep(time.Minute)
 		admitted(t, a, bearer(token))
@@ -338,11 +339,11 @@ func TestAFetchThatHangsDoesNotHoldItsCallers(t *testing.T) {
 		defer cancel()
 		x.Context = ctx
 		began := time.Now()
-		refused(t, a, x, auth.ErrKeysUnreachable)
+		refused(t, a, x, sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", ""))
 		if took := time.Since(began); took != time.Second {
 			t.Errorf("the caller waited %v", took)
 		}
-		refused(t, a, bearer(signedBy("e", jwt.SigningMethodES256, p256())), auth.ErrKeysUnreachable)
+		refused(t, a, bearer(signedBy("e", jwt.SigningMethodES256, p256())), sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", ""))
 		if took := time.Since(began); took != 10*time.Second {
 			t.Errorf("the fetch took %v", took)
 		}
@@ -366,7 +367,7 @@ func TestAFetchThatFailedIsTriedAgainOverAnotherConnection(t *testing.T) {
 		l := &login{answer: func() (int, string) { return 200, keySet(webKey("e", &p256().PublicKey, nil)) }}
 		a := auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Client: &http.Client{Transport: &deadConnection{next: l}}})
 		token := signedBy("e", jwt.SigningMethodES256, p256())
-		refused(t, a, bearer(token), auth.ErrKeysUnreachable)
+		refused(t, a, bearer(token), sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", ""))
 		time.Sleep(time.Minute)
 		admitted(t, a, bearer(token))
 	})

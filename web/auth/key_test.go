@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/web/auth"
 )
 
@@ -62,7 +63,7 @@ func TestKeysThatAFunctionKnows(t *testing.T) {
 		case "broken":
 			return nil, broken
 		case "away":
-			return nil, auth.ErrKeysUnreachable
+			return nil, sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", "")
 		}
 		return nil, nil
 	}})
@@ -70,7 +71,7 @@ func TestKeysThatAFunctionKnows(t *testing.T) {
 		t.Errorf("got %+v", p)
 	}
 	refused(t, a, request("X-Api-Key", "other"), auth.ErrBadCredentials)
-	refused(t, a, request("X-Api-Key", "away"), auth.ErrKeysUnreachable)
+	refused(t, a, request("X-Api-Key", "away"), sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", ""))
 	if e := refused(t, a, request("X-Api-Key", "broken"), auth.ErrBadCredentials); strings.Contains(e.Message, "10.0.0.7") || !errors.Is(e, broken) {
 		t.Errorf("got %v", e)
 	}

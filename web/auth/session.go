@@ -48,7 +48,7 @@ type SessionConfig struct {
 	Revalidate func(p Principal, began time.Time) bool
 	// Store knows which sessions there are, so that one that was ended is refused by every node at once, with all copies of its
 	// cookie. Each request with a session asks it. While it cannot be asked, nobody is signed in: such requests are
-	// [ErrSessionsUnreachable]. redissessions.Open makes one. Default: none; SignOut then only removes the cookie.
+	// an error with the name SessionsUnreachable. redissessions.Open makes one. Default: none; SignOut then only removes the cookie.
 	Store SessionStore
 }
 
@@ -223,10 +223,10 @@ func (s *Sessions) ends(of *session) time.Time {
 
 // SignIn begins a session: the answer to the exchange sets its cookie, and the rest of the request is made for p. A session
 // that the request came with ends. The error reports that the cookie would be too large for browsers, that p has no subject, or
-// ErrNoExchange for an x that is nil.
+// one with the name NoExchange for an x that is nil.
 func (s *Sessions) SignIn(x *exchange.Exchange, p Principal) error {
 	if x == nil {
-		return ErrNoExchange
+		return errNoExchange
 	}
 	if err := s.Check(); err != nil {
 		return because(errAuthMisconfigured, err)
@@ -254,12 +254,12 @@ func (s *Sessions) SignIn(x *exchange.Exchange, p Principal) error {
 }
 
 // SignOut ends the session: the answer removes its cookie, the rest of the request is made without a principal, and the
-// streams, events and WebSockets of this process that were opened with it end with ErrSignedOut, with a Store those of other
-// processes within 10 seconds. The error is ErrNoExchange for an x that is nil, and ErrSessionsUnreachable where the Store still has
+// streams, events and WebSockets of this process that were opened with it end with the error SignedOut, with a Store those of other
+// processes within 10 seconds. The error has the name NoExchange for an x that is nil, and SessionsUnreachable where the Store still has
 // the session: copies of the cookie are good then, once it can be asked again.
 func (s *Sessions) SignOut(x *exchange.Exchange) error {
 	if x == nil {
-		return ErrNoExchange
+		return errNoExchange
 	}
 	err := s.endSession(x)
 	s.setCookie(x, "", -1)

@@ -236,10 +236,10 @@ func TestSignInRefusesWhatCannotBeASession(t *testing.T) {
 			t.Errorf("%s: got %v, %v", what, err, x.Principal)
 		}
 	}
-	if err := s.SignIn(nil, ada); !errors.Is(err, auth.ErrNoExchange) {
+	if err := s.SignIn(nil, ada); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "NoExchange", "")) {
 		t.Errorf("got %v", err)
 	}
-	if err := s.SignOut(nil); !errors.Is(err, auth.ErrNoExchange) {
+	if err := s.SignOut(nil); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "NoExchange", "")) {
 		t.Errorf("got %v", err)
 	}
 	if err := auth.Session(auth.SessionConfig{}).SignIn(request(), ada); sabir.AsError(err).Name != "AuthMisconfigured" {

@@ -32,7 +32,7 @@ const (
 
 // SignOutEverywhere ends all sessions of a subject on all nodes: requests with them are refused from now on, the streams of this
 // process end at once, those of others within 10 seconds. It needs a [SessionConfig.Store]. The error is AuthMisconfigured
-// without one, and ErrSessionsUnreachable where the store may still have them.
+// without one, and one with the name SessionsUnreachable where the store may still have them.
 func (s *Sessions) SignOutEverywhere(ctx context.Context, subject string) error {
 	if s.config.Store == nil {
 		return because(errAuthMisconfigured, fmt.Errorf("auth.Session: SignOutEverywhere needs a Store"))
@@ -46,7 +46,7 @@ func unreachable(err error) error {
 	if err == nil {
 		return nil
 	}
-	return because(ErrSessionsUnreachable, err)
+	return because(errSessionsUnreachable, err)
 }
 
 // stored reports whether the store has the session, and prolongs it there until a time that is not zero.
@@ -99,7 +99,7 @@ func (w *watch) askStore() {
 	w.mu.Unlock()
 	switch {
 	case err == nil && !there:
-		w.finish(ErrSignedOut)
+		w.finish(errSignedOut)
 	case late:
 		w.finish(unreachable(err))
 	}

@@ -199,18 +199,18 @@ func TestWhileTheStoreIsUnreachableNobodyIsSignedIn(t *testing.T) {
 	admitted(t, s, with(cookie))
 	store.setDown(true)
 	x := with(cookie)
-	e := refused(t, s, x, auth.ErrSessionsUnreachable)
+	e := refused(t, s, x, sabir.NewError(sabir.CodeUnavailable, "SessionsUnreachable", ""))
 	if !e.Retryable || e.HTTPStatus() != 503 || x.Answer.Has("Set-Cookie") {
 		t.Errorf("got %+v, and the cookie %v", e, x.Answer.Get("Set-Cookie"))
 	}
-	if err := s.SignIn(request(), ada); !errors.Is(err, auth.ErrSessionsUnreachable) {
+	if err := s.SignIn(request(), ada); !errors.Is(err, sabir.NewError(sabir.CodeUnavailable, "SessionsUnreachable", "")) {
 		t.Errorf("SignIn: %v", err)
 	}
-	if err := s.SignOutEverywhere(t.Context(), "ada"); !errors.Is(err, auth.ErrSessionsUnreachable) {
+	if err := s.SignOutEverywhere(t.Context(), "ada"); !errors.Is(err, sabir.NewError(sabir.CodeUnavailable, "SessionsUnreachable", "")) {
 		t.Errorf("SignOutEverywhere: %v", err)
 	}
 	x = with(cookie)
-	if err := s.SignOut(x); !errors.Is(err, auth.ErrSessionsUnreachable) || setCookie(t, x).MaxAge >= 0 {
+	if err := s.SignOut(x); !errors.Is(err, sabir.NewError(sabir.CodeUnavailable, "SessionsUnreachable", "")) || setCookie(t, x).MaxAge >= 0 {
 		t.Errorf("SignOut: %v", err)
 	}
 	refused(t, s, request(), auth.ErrNotSignedIn) // without a cookie the store is not asked
@@ -247,7 +247,7 @@ func TestAStreamEndsWhenItsSessionIsEndedByAnotherNode(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, ended := range []chan error{here, there} {
-			if err := <-ended; !errors.Is(err, auth.ErrSignedOut) {
+			if err := <-ended; !errors.Is(err, sabir.NewError(sabir.CodeUnauthenticated, "SignedOut", "")) {
 				t.Error(err)
 			}
 		}
@@ -271,7 +271,7 @@ func TestAStreamGoesOnForAMinuteWhileTheStoreIsUnreachable(t *testing.T) {
 		}
 		store.setDown(true)
 		began := time.Now()
-		if err := <-ended; !errors.Is(err, auth.ErrSessionsUnreachable) {
+		if err := <-ended; !errors.Is(err, sabir.NewError(sabir.CodeUnavailable, "SessionsUnreachable", "")) {
 			t.Error(err)
 		}
 		if took := time.Since(began); took < 50*time.Second || took > 70*time.Second {

@@ -302,10 +302,9 @@ func TestADashboardThatOthersCanReachNeedsALongKey(t *testing.T) {
 	}{
 		"on loopback without a key":    {config{}, ""},
 		"on loopback with a short one": {config{keys: httpaccess.NewKeys("short")}, ""},
-		"elsewhere without a key":      {config{guarded: true}, "give it a key"},
+		"elsewhere without a key":      {config{guarded: true}, "give it a Key"},
 		"elsewhere with a short one":   {config{guarded: true, keys: httpaccess.NewKeys("short")}, "at least 16"},
 		"elsewhere with a long one":    {config{guarded: true, keys: httpaccess.NewKeys(goodKey)}, ""},
-		"an empty key":                 {config{ownKey: true}, "given no key"},
 	} {
 		_, err := newDashboard(n, "/dashboard", test.c)
 		if (err == nil) != (test.wrong == "") || err != nil && !strings.Contains(err.Error(), test.wrong) {

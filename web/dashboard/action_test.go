@@ -76,7 +76,7 @@ func TestAReadOnlyDashboardCallsNothing(t *testing.T) {
 	sabir.Handle(s, "tale", func(context.Context, struct{}) (struct{}, error) { called = true; return struct{}{}, nil })
 	n := openNode(t, sabir.Serve(s))
 	c := config{}
-	ReadOnly()(&c)
+	c.readOnly = true
 	b := boardOf(t, n, c)
 	if w := b.ask(t, "POST", "/api/call", `{"action":"tell.tale"}`, callHeader+": 1"); w.Code != http.StatusForbidden || called {
 		t.Errorf("%d %s", w.Code, w.Body)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/telemetry"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/auth"
@@ -75,7 +76,7 @@ func TestOnlyTheLoginPageIsReachedWithoutTheGatewaysKey(t *testing.T) {
 }
 
 func TestTheKeyOfTheDashboardIsNotTheGateways(t *testing.T) {
-	n := start(t, sabir.HTTP(":0", gateway.Key(faceKey), dashboard.At("/dashboard", dashboard.Key("another-key-entirely"))))
+	n := start(t, sabir.HTTP(":0", gateway.Key(faceKey), dashboard.At("/dashboard", dashboard.Config{Key: secret.New("another-key-entirely")})))
 	for key, want := range map[string]int{"another-key-entirely": 200, faceKey: 401} {
 		if status, _, _ := get(t, n, "/dashboard/api/traces", "Authorization: Bearer "+key); status != want {
 			t.Errorf("%s: %d", key, status)
@@ -114,10 +115,10 @@ func TestAnOpenDashboardIsForThisMachinesNamesOnly(t *testing.T) {
 func TestADashboardBesideAuthenticationNeedsAKeyOnThisMachineToo(t *testing.T) {
 	keys := web.With(web.Config{Auth: []auth.Authenticator{auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})}})
 	n := sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)), sabir.HTTP(":0", keys, dashboard.At("/dashboard")))
-	if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "dashboard.Key") {
+	if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "Key in dashboard.Config") {
 		t.Errorf("an open dashboard: %v", err)
 	}
-	n = start(t, sabir.HTTP(":0", keys, dashboard.At("/dashboard", dashboard.Key("another-key-entirely"))))
+	n = start(t, sabir.HTTP(":0", keys, dashboard.At("/dashboard", dashboard.Config{Key: secret.New("another-key-entirely")})))
 	if status, _, _ := get(t, n, "/dashboard/api/traces", "Host: shop.example.com"); status != 401 {
 		t.Errorf("one with a key: %d", status)
 	}

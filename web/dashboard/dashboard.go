@@ -13,14 +13,22 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/httpaccess"
+	"github.com/sabir-go/sabir/secret"
 )
 
-// Option is an option of At.
-type Option func(*config)
+// Config holds the settings of a dashboard.
+type Config struct {
+	// Key gives the dashboard a key of its own instead of the server's: its holder may see the dashboard, call public actions
+	// through it, and replay and delete dead letters, and nothing else. Off loopback it needs at least 16 characters.
+	Key secret.Secret
+	// ReadOnly hides the form that calls actions and the buttons that settle dead letters, and refuses both.
+	ReadOnly bool
+	// Every is the interval at which the nodes are asked while a browser watches. Default: a second; at least 100 ms.
+	Every time.Duration
+}
 
 type config struct {
 	keys     *httpaccess.Keys
-	ownKey   bool
 	readOnly bool
 	every    time.Duration
 	guarded  bool // other machines can reach it
@@ -29,18 +37,6 @@ type config struct {
 	schemas      schemaSource
 	client       func(*http.Request) netip.Addr // the address that a request came from
 }
-
-// Key gives the dashboard a key of its own instead of the server's: its holder may see the dashboard, call public actions
-// through it, and replay and delete dead letters, and nothing else. Off loopback it needs at least 16 characters.
-func Key(key string) Option {
-	return func(c *config) { c.keys, c.ownKey = httpaccess.NewKeys(key), true }
-}
-
-// ReadOnly hides the form that calls actions and the buttons that settle dead letters, and refuses both.
-func ReadOnly() Option { return func(c *config) { c.readOnly = true } }
-
-// Every sets the interval at which the nodes are asked while a browser watches. Default: a second; at least 100 ms.
-func Every(d time.Duration) Option { return func(c *config) { c.every = max(d, 100*time.Millisecond) } }
 
 // dashboard is a dashboard of one node.
 type dashboard struct {
@@ -69,10 +65,8 @@ func newDashboard(n *sabir.Node, prefix string, c config) (*dashboard, error) {
 	switch {
 	case prefix == "" || prefix[0] != '/' || strings.ContainsAny(prefix, "?#%\\\" ") || strings.Contains(prefix, "//"):
 		return nil, fmt.Errorf("dashboard: the path %q cannot be used: it has to be like /dashboard", prefix)
-	case c.ownKey && c.keys.None():
-		return nil, errors.New("dashboard: Key was given no key")
 	case c.guarded && c.keys.None():
-		return nil, errors.New("dashboard: other machines could see it and call actions with it: give it a key with dashboard.Key, or the gateway one with gateway.Key")
+		return nil, errors.New("dashboard: other machines could see it and call actions with it: give it a Key in dashboard.Config, or the gateway one with gateway.Key")
 	case c.guarded && c.keys.Shortest() < httpaccess.MinKey:
 		return nil, fmt.Errorf("dashboard: a key of %d characters is too short for what other machines can reach: use at least %d random ones (openssl rand -hex 16)", c.keys.Shortest(), httpaccess.MinKey)
 	}

@@ -4,7 +4,7 @@
 //	sabir.HTTP(":3000", dashboard.At("/dashboard"))
 //
 // On a loopback address without a key it is open to every user of the machine, as the rest of the HTTP server is. Otherwise a
-// login page asks for the server's key, or for the dashboard's own, see [Key]. The page's files are part of the program; it
+// login page asks for the server's key, or for the dashboard's own: see [Config]. The page's files are part of the program; it
 // loads nothing from elsewhere.
 //
 // What it shows comes from actions that the nodes offer: $node of every node, $telemetry of those that serve

@@ -20,6 +20,7 @@ import (
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store/memory"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // hiddenEdges lists the edges of the map whose middle is behind a service.
@@ -291,7 +292,7 @@ const contrasts = `(() => {
 
 // TestTheLoginInABrowser goes from a deep link to the login and back, and out again.
 func TestTheLoginInABrowser(t *testing.T) {
-	n := openNode(t, sabir.HTTP(":0", At("/dashboard", Key(goodKey))))
+	n := openNode(t, sabir.HTTP(":0", At("/dashboard", Config{Key: secret.New(goodKey)})))
 	b := openBrowser(t, "http://"+n.HTTPAddr()+"/dashboard")
 	b.Size(390, 844)
 	b.view("actions/ledger.book")
@@ -316,7 +317,7 @@ func TestTheLoginInABrowser(t *testing.T) {
 
 // TestEmptyAndReadOnlyViewsSayWhatToDo looks at a node that has nothing to show.
 func TestEmptyAndReadOnlyViewsSayWhatToDo(t *testing.T) {
-	n := openNode(t, sabir.HTTP(":0", At("/dashboard", ReadOnly())))
+	n := openNode(t, sabir.HTTP(":0", At("/dashboard", Config{ReadOnly: true})))
 	b := openBrowser(t, "http://"+n.HTTPAddr()+"/dashboard")
 	for path, says := range map[string]string{
 		"":                                  "tel.Stats()",
@@ -324,7 +325,7 @@ func TestEmptyAndReadOnlyViewsSayWhatToDo(t *testing.T) {
 		"grains":                            "grain.Config{…}, kind",
 		"traces":                            "ring.Service()",
 		"events":                            "sabir emit",
-		"actions/ledger.book":               "dashboard.ReadOnly()",
+		"actions/ledger.book":               "ReadOnly of dashboard.Config",
 		"actions/no.such":                   "No node offers this action",
 		"nodes/n9":                          "not in the cluster",
 		"traces/" + strings.Repeat("0", 32): "no node holds that trace",

@@ -48,7 +48,7 @@ func must(tb testing.TB, err error) {
 }
 
 // openWorld starts a cluster of three nodes; the first one serves the dashboard.
-func openWorld(tb testing.TB, options ...Option) *world {
+func openWorld(tb testing.TB, config ...Config) *world {
 	tb.Helper()
 	w := &world{tb: tb}
 	address := freeAddress(tb)
@@ -60,7 +60,7 @@ func openWorld(tb testing.TB, options ...Option) *world {
 		must(tb, err)
 		parts := []sabir.NodeOption{sabir.NodeID(fmt.Sprintf("shop-%d", i+1)), sabir.Logger(log), sabir.Join(address), sabir.Serve(tel.Stats(), ring.Service()), sabir.Use(tel.Middleware())}
 		if i == 0 {
-			parts = append(parts, sabir.HTTP(":0", At("/dashboard", options...)), sabir.Serve(ledger(log)))
+			parts = append(parts, sabir.HTTP(":0", At("/dashboard", config...)), sabir.Serve(ledger(log)))
 		}
 		part := shop.NewPart(i, 3, parts...)
 		if i == 0 {

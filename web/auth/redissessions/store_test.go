@@ -15,6 +15,7 @@ import (
 	"github.com/redis/rueidis"
 	"go.uber.org/goleak"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/web/auth"
@@ -117,11 +118,11 @@ func TestNobodyIsSignedInWhileRedisIsGoneAndAllAreAgainWhenItIsBack(t *testing.T
 		t.Fatal(err)
 	}
 	for range 3 {
-		if got, err := who(s, cookie); !errors.Is(err, auth.ErrSessionsUnreachable) {
+		if got, err := who(s, cookie); !errors.Is(err, sabir.NewError(sabir.CodeUnavailable, "SessionsUnreachable", "")) {
 			t.Errorf("the caller is %q, %v", got, err)
 		}
 	}
-	if err := s.SignOutEverywhere(t.Context(), "ada"); !errors.Is(err, auth.ErrSessionsUnreachable) {
+	if err := s.SignOutEverywhere(t.Context(), "ada"); !errors.Is(err, sabir.NewError(sabir.CodeUnavailable, "SessionsUnreachable", "")) {
 		t.Errorf("SignOutEverywhere: %v", err)
 	}
 	if err := server.Restart(); err != nil {
@@ -137,7 +138,7 @@ func TestAStoreIsMadeBeforeRedisIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := node(t, server)
-	if err := s.SignIn(request(""), auth.Principal{Subject: "ada"}); !errors.Is(err, auth.ErrSessionsUnreachable) {
+	if err := s.SignIn(request(""), auth.Principal{Subject: "ada"}); !errors.Is(err, sabir.NewError(sabir.CodeUnavailable, "SessionsUnreachable", "")) {
 		t.Errorf("SignIn: %v", err)
 	}
 	if err := server.Restart(); err != nil {

@@ -68,7 +68,7 @@ export function action(name) {
   }
 
   function callForm(entry, schema, defs) {
-    if (state.hello?.readOnly) return empty('Calls are off', h('span', {}, 'This dashboard was made with ', code('dashboard.ReadOnly()'), '.'));
+    if (state.hello?.readOnly) return empty('Calls are off', h('span', {}, 'This dashboard was made with ', code('ReadOnly of dashboard.Config'), '.'));
     if (!entry) return empty('It cannot be called now', 'No node offers it.');
     if (entry.visibility !== 'public') return empty('It cannot be called from here', `It is ${entry.visibility}; the dashboard calls public actions only.`);
     if (entry.stream) return empty('It is a stream', h('span', {}, 'Open it from a terminal: ', code('sabir stream ' + name)));
