@@ -10,11 +10,11 @@ var (
 	ErrNotSignedIn = sabir.NewError(sabir.CodeUnauthenticated, "NotSignedIn", "this needs credentials, and none came with the call")
 	// ErrBadCredentials: credentials came and are wrong, expired or malformed. Sign in again.
 	ErrBadCredentials = sabir.NewError(sabir.CodeUnauthenticated, "BadCredentials", "the credentials are not valid")
-	// errTokenExpired: a stream, events or a WebSocket ended because the credentials expired that it was opened with. Open it again
+	// ErrTokenExpired: a stream, events or a WebSocket ended because the credentials expired that it was opened with. Open it again
 	// with others.
-	errTokenExpired = sabir.NewError(sabir.CodeUnauthenticated, "TokenExpired", "the credentials have expired that this was opened with: open it again with others")
-	// errSignedOut: a stream, events or a WebSocket ended with the session that it was opened with. Sign in again.
-	errSignedOut = sabir.NewError(sabir.CodeUnauthenticated, "SignedOut", "the session has ended that this was opened with: sign in again")
+	ErrTokenExpired = sabir.NewError(sabir.CodeUnauthenticated, "TokenExpired", "the credentials have expired that this was opened with: open it again with others")
+	// ErrSignedOut: a stream, events or a WebSocket ended with the session that it was opened with. Sign in again.
+	ErrSignedOut = sabir.NewError(sabir.CodeUnauthenticated, "SignedOut", "the session has ended that this was opened with: sign in again")
 	// ErrNotAllowed: the principal has none of the roles that the action demands, or its check refused.
 	ErrNotAllowed = sabir.NewError(sabir.CodePermissionDenied, "NotAllowed", "the caller may not do this")
 	// errTooManyChecks: more passwords wait to be checked than [Basic] takes. Try again later.

@@ -99,7 +99,7 @@ func (w *watch) askStore() {
 	w.mu.Unlock()
 	switch {
 	case err == nil && !there:
-		w.finish(errSignedOut)
+		w.finish(ErrSignedOut)
 	case late:
 		w.finish(unreachable(err))
 	}

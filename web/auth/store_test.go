@@ -247,7 +247,7 @@ func TestAStreamEndsWhenItsSessionIsEndedByAnotherNode(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, ended := range []chan error{here, there} {
-			if err := <-ended; !errors.Is(err, sabir.NewError(sabir.CodeUnauthenticated, "SignedOut", "")) {
+			if err := <-ended; !errors.Is(err, auth.ErrSignedOut) {
 				t.Error(err)
 			}
 		}

@@ -9,8 +9,8 @@ import (
 )
 
 // until watches over the credentials that x's caller has shown, for as long as an answer lasts that may outlive them: a stream,
-// events, a WebSocket. end is called at most once, on another goroutine: with errTokenExpired at [Principal.Expires], with
-// errSignedOut when the session ends by [Sessions.SignOut], [Sessions.SignIn] or SessionConfig.Revalidate. stop ends the watch, and must be
+// events, a WebSocket. end is called at most once, on another goroutine: with ErrTokenExpired at [Principal.Expires], with
+// ErrSignedOut when the session ends by [Sessions.SignOut], [Sessions.SignIn] or SessionConfig.Revalidate. stop ends the watch, and must be
 // called. Without an end of the credentials, or without a caller, it costs nothing; else a timer.
 func until(x *exchange.Exchange, end func(error)) (stop func()) {
 	p, _ := x.Principal.(*Principal)
@@ -65,7 +65,7 @@ func (w *watch) pause() time.Duration {
 // look ends the response if it is time, or waits on.
 func (w *watch) look() {
 	if !w.expires.IsZero() && !time.Now().Before(w.expires) {
-		w.finish(errTokenExpired)
+		w.finish(ErrTokenExpired)
 		return
 	}
 	if w.principal.session != nil {
@@ -98,7 +98,7 @@ func (w *watch) revalidate() {
 	case err != nil:
 		w.finish(err)
 	case !good:
-		w.finish(errSignedOut)
+		w.finish(ErrSignedOut)
 	}
 }
 
@@ -186,7 +186,7 @@ func (s *Sessions) endSession(x *exchange.Exchange) error {
 	err := s.endStored(x.Context, found)
 	id := found.Principal.session.id
 	for _, w := range s.watched(func(w *watch) bool { return w.principal.session.id == id }) {
-		w.finish(errSignedOut)
+		w.finish(ErrSignedOut)
 	}
 	return err
 }
