@@ -4,6 +4,8 @@
 //
 // Note: com.stock.api.StockService was read from the definition in a registry, which says nothing of exceptions, of classes that others extend and of the arguments of generic classes.
 //
+// Note: in arrays, lists and maps, a null number, boolean or time is the zero value, and goes back as that: put a * before the type where there are nulls.
+//
 // Note: the constants of com.stock.api.Box$Place are texts by its toString, which need not be their names.
 package boxes
 
