@@ -53,7 +53,7 @@ func TestAServiceThatItsServerDoesNotDescribeLeavesTheOthersCallable(t *testing.
 			}
 		}()
 		if out, err := sabir.Call[sumOut](t.Context(), node, "calc.add", sumIn{40, 2}); err != nil || out.Sum != 42 {
-			t.Errorf("%v %v", out, err)
+			t.Fatalf("%v %v", out, err)
 		}
 		for _, left := range []string{"acme.v1.Listed", "acme.v1.Torn"} {
 			if line := <-lines; !strings.Contains(line, left+" is left out, since the server does not describe it") {
