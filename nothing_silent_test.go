@@ -247,6 +247,7 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 		"Buffered":         event(sabir.Buffered(1), sabir.Buffered(2)),
 		"ConsumerGroup":    event(sabir.ConsumerGroup("a"), sabir.ConsumerGroup("b")),
 		"cluster.Name":     join(cluster.Name("a"), cluster.Name("b")),
+		"cluster.Links":    join(cluster.Links{Connections: 2}, cluster.Links{FullMesh: 3}),
 		"cluster.Limits":   join(cluster.Limits{Calls: 1}, cluster.Limits{Calls: 2}),
 		"Zone":             join(cluster.Zone("a"), cluster.Zone("b")),
 	} {
@@ -262,6 +263,17 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 				t.Errorf("%v names %d lines of this file, want both", err, lines)
 			}
 		})
+	}
+}
+
+func TestSettingsOfLinksThatCannotBeAreErrorsOfTheStart(t *testing.T) {
+	for said, links := range map[string]cluster.Links{
+		"Connections of cluster.Links is -1": {Connections: -1},
+		"Connections of cluster.Links is 65": {Connections: 65},
+		"FullMesh of cluster.Links is -1":    {FullMesh: -1},
+	} {
+		err := sabir.NewNode(sabir.Join("mem://links", links)).Start(t.Context())
+		reports(t, err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", ""), said, "nothing_silent_test.go:")
 	}
 }
 

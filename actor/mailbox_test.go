@@ -103,6 +103,21 @@ func TestAnImportantMessageTakesThePlaceOfTheOldestInAMailboxWithDropOldest(t *t
 	})
 }
 
+func TestALaterStructOfSettingsLeavesWhatItDoesNotSet(t *testing.T) {
+	bubble(t, func(t *testing.T, s *System) {
+		var got notes
+		pid := spawn(t, s, hooks{any: got.note}, SpawnConfig{Mailbox: 9, Overflow: DropOldest}, SpawnConfig{Mailbox: 3})
+		g := busyIn(t, s, pid)
+		for i := range 5 {
+			if err := SendConfirmed(t.Context(), s, pid, i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		close(g.open)
+		got.want(t, 2, 3, 4)
+	})
+}
+
 func TestAnImportantMessageWaitsForSpaceWithOthers(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		var got notes

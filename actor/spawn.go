@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// SpawnConfig holds the settings of a process that is started. Where there are several, as with [Spec.With], what a later one sets counts;
-// what they let it inherit adds up.
+// SpawnConfig holds the settings of a process that is started. Where there are several, as with [Spec.With], what a later one sets counts, and
+// one of its fields that is zero leaves the setting as it was; what they let it inherit adds up.
 type SpawnConfig struct {
 	// Name registers the process under a name on its node before Init runs. ErrNameTaken where another has it.
 	Name string
@@ -42,9 +42,7 @@ func (o *spawning) take(c *SpawnConfig) {
 	o.name, o.node, o.initTimeout = cmp.Or(c.Name, o.name), cmp.Or(c.Node, o.node), cmp.Or(c.InitTimeout, o.initTimeout)
 	o.linked = o.linked || c.Linked || c.Supervised
 	o.monitored, o.supervised = o.monitored || c.Supervised, o.supervised || c.Supervised
-	if c.Mailbox != 0 || c.Overflow != Reject {
-		o.bound, o.rule = cmp.Or(c.Mailbox, o.bound), c.Overflow
-	}
+	o.bound, o.rule = cmp.Or(c.Mailbox, o.bound), cmp.Or(c.Overflow, o.rule)
 	if c.LogLevel != nil {
 		o.settings = &settings{level: c.LogLevel, rest: o.settings}
 	}

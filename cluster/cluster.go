@@ -282,7 +282,10 @@ func (l Links) ApplyJoin(c *joining.Config) {
 	if l.Connections < 0 || l.Connections > 64 {
 		c.Problems = append(c.Problems, fmt.Errorf("%s: Connections of cluster.Links is %d: want 1 to 64", c.At, l.Connections))
 	}
-	c.Connections, c.FullMesh, c.PacketSize, c.CallersRead = max(l.Connections, 1), max(l.FullMesh, 0), l.PacketSize, l.CallersRead
+	if l.FullMesh < 0 {
+		c.Problems = append(c.Problems, fmt.Errorf("%s: FullMesh of cluster.Links is %d: want a positive number, or none for the default", c.At, l.FullMesh))
+	}
+	c.Connections, c.FullMesh, c.PacketSize, c.CallersRead = max(l.Connections, 1), l.FullMesh, l.PacketSize, l.CallersRead
 }
 
 // Limits is an option that bounds what other nodes can make this one hold. 0 stands for the default.

@@ -65,7 +65,7 @@ func (s *server) Full(x *exchange.Exchange) {
 	v.fail(s.holdsTooMuch())
 }
 
-// errTooManyAbandoned is that of package sabir, for handlers of HTTP.
+// errTooManyAbandoned has the name that the runtime uses for calls, so that clients over HTTP know one error for both.
 var errTooManyAbandoned = sabir.NewError(sabir.CodeResourceExhausted, errname.TooManyAbandoned, "too many handlers are running past their deadlines").AsRetryable()
 
 // Busy makes the response when too many handlers have exceeded their limits and still run.

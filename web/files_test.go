@@ -81,6 +81,17 @@ func checkRedirect(t *testing.T, about string, got answer) {
 	}
 }
 
+func TestFilesBehindAnotherHandlerAreBelowTheRoot(t *testing.T) {
+	t.Parallel()
+	files := Static(fstest.MapFS{"index.html": {Data: []byte("home")}, "a.txt": {Data: []byte("file a")}})
+	node := start(t, sabir.HTTP(":0", With(Config{Mount: map[string]http.Handler{"/app": http.StripPrefix("/app", files)}})))
+	for path, body := range map[string]string{"/app": "home", "/app/": "home", "/app/a.txt": "file a"} {
+		if got := ask(t, "GET", "http://"+node.HTTPAddr()+path, ""); got.status != 200 || got.body != body {
+			t.Errorf("%s: %d %q, %s", path, got.status, got.body, got.header.Get("Location"))
+		}
+	}
+}
+
 func TestFilesAreReadByGETAndHEADOnly(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{"a.txt": {Data: []byte("file a")}, "sub/index.html": {Data: []byte("sub")}, ".env": {Data: []byte("hunter2")}}

@@ -30,7 +30,7 @@ func (s static) below(prefix string) http.Handler {
 			http.Error(w, "files are only read: use GET or HEAD", http.StatusMethodNotAllowed)
 			return
 		}
-		if r.URL.Path == bare { // so that links in its index mean what is below it
+		if bare != "" && r.URL.Path == bare { // so that links in its index mean what is below it
 			http.Redirect(w, r, path.Base(bare)+"/", http.StatusPermanentRedirect)
 			return
 		}

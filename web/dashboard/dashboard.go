@@ -20,6 +20,7 @@ import (
 type Config struct {
 	// Key gives the dashboard a key of its own instead of the server's: its holder may see the dashboard, call public actions
 	// through it, and replay and delete dead letters, and nothing else. Off loopback it needs at least 16 characters.
+	// Without one, as where it is empty, the server's key holds; a dashboard off loopback that has neither is an error of the start.
 	Key secret.Secret
 	// ReadOnly hides the form that calls actions and the buttons that settle dead letters, and refuses both.
 	ReadOnly bool
