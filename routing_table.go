@@ -19,6 +19,7 @@ import (
 // routingTable maps all names that can be called from a node at one moment. Its maps never change: they are replaced as a
 // whole when services come and go, here or on other nodes, so a call reads them without a lock.
 type routingTable struct {
+	generation   uint64                    // counts the tables of the node: what was found in one holds for as long as it is the same
 	actions      map[string]endpoint       // by every name that calls of this node can use, but for those of remote and absent; find knows all
 	localActions map[string]local          // this node's own, by every name that calls of other nodes can use
 	services     map[string]bool           // every name a service can be reached by
@@ -198,7 +199,7 @@ func (n *Node) newTable(all map[string]*published, view *membership.View, old *r
 	for _, p := range all {
 		own += len(p.endpoints)
 	}
-	t := &routingTable{actions: make(map[string]endpoint, own), localActions: make(map[string]local, own), services: make(map[string]bool, len(old.services)),
+	t := &routingTable{generation: old.generation + 1, actions: make(map[string]endpoint, own), localActions: make(map[string]local, own), services: make(map[string]bool, len(old.services)),
 		byFull: all, remote: make(map[string]*remoteService, len(old.remote)), defaults: make(map[string]string), view: view}
 	localDefaults := make(map[string]version) // by service name: what a name without version reaches on this node
 	for full, p := range all {

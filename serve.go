@@ -22,22 +22,23 @@ type inboundRoute struct {
 	resolved atomic.Pointer[resolvedAction]
 }
 
-// resolvedAction is the action that the name has in one routing table.
+// resolvedAction is the action that the name has in one routing table. It holds the number of the table and not the table itself:
+// routes that are seldom called would each keep another one of the past in memory, with all that the cluster offered then.
 type resolvedAction struct {
-	table   *routingTable
-	action  local        // nil for none, or for one that may not be called like this
-	refusal *Error       // why not, where it is there
-	bare    *callContext // for calls over the link that carry nothing of their own
+	generation uint64
+	action     local        // nil for none, or for one that may not be called like this
+	refusal    *Error       // why not, where it is there
+	bare       *callContext // for calls over the link that carry nothing of their own
 }
 
 // resolve finds the action that the route's name stands for now. It looks again only after the table has changed.
 func (r *inboundRoute) resolve() *resolvedAction {
 	t := r.node.table.Load()
 	f := r.resolved.Load()
-	if f != nil && f.table == t {
+	if f != nil && f.generation == t.generation {
 		return f
 	}
-	next := &resolvedAction{table: t, action: t.localActions[r.name]}
+	next := &resolvedAction{generation: t.generation, action: t.localActions[r.name]}
 	if next.action != nil && next.action.info().NodeOnly {
 		next.action = nil
 	}

@@ -2,7 +2,9 @@ package sabir
 
 import (
 	"context"
+	"runtime"
 	"testing"
+	"weak"
 
 	"github.com/sabir-go/sabir/internal/wire"
 )
@@ -31,4 +33,23 @@ func TestOnlyAnInlineActionThatIsThereRunsOnTheReader(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestARouteThatIsNotCalledKeepsNoTableOfThePast(t *testing.T) {
+	n := NewNode()
+	if err := n.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer n.Stop(context.Background())
+	r := &inboundRoute{node: n, link: new(wire.Link), name: "svc.action", format: "native"}
+	past := weak.Make(n.table.Load())
+	r.resolve()
+	if err := n.Add(t.Context(), NewService("other")); err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	if past.Value() != nil {
+		t.Error("the table before the change is still in memory")
+	}
+	runtime.KeepAlive(r)
 }
