@@ -31,6 +31,6 @@ func (a amounts) processesIn(e *bench.Env) int {
 func seedOf(a amounts) bench.Seed {
 	return bench.Seed{Name: "ergo", Title: "Ergo",
 		About:  "Benchmarks of the Ergo framework 3 (MacBook Air M3, 2024): messages between processes, a million of them, and serialization.",
-		Tables: []bench.Table{pingTable(a), shapeTable(a), workingTable(), treeTable(a), callTable(), processTable(a), publishTable(a), encodingTable(), decodingTable()},
+		Tables: []bench.Table{pingTable(a), shapeTable(a), workingTable(a), treeTable(a), callTable(), processTable(a), publishTable(a), encodingTable(), decodingTable()},
 	}
 }

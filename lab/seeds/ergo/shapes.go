@@ -27,7 +27,7 @@ func shapeTable(a amounts) bench.Table {
 				if e.Quick {
 					n /= 10
 				}
-				return oneNode(child.Order{Row: c.program, Work: "random", Size: a.messagesIn(e) / 3, Callers: n}), nil
+				return oneNode(child.Order{Row: c.program, Work: "random", Size: a.messagesIn(e) / 3, Callers: min(n, a.processesIn(e))}), nil
 			}
 		}
 	}
@@ -67,7 +67,7 @@ func shapeTable(a amounts) bench.Table {
 }
 
 // workingTable is how soon a message leaves a process that goes on working.
-func workingTable() bench.Table {
+func workingTable(a amounts) bench.Table {
 	return bench.Table{
 		Name: "sent-while-working", Title: "A message of a process that goes on working",
 		About: "A process sends two messages to another and then computes for 20 ms before it is done. Shown is how long the second message takes until the other process has " +
@@ -79,8 +79,8 @@ func workingTable() bench.Table {
 			{Key: "delay99", Title: "p99", Unit: bench.Duration, Less: true},
 		},
 		Rows: cold(rowsOf("", func(c contender) openRow {
-			return func(context.Context, *bench.Env) (bench.Runner, error) {
-				return oneNode(child.Order{Row: c.program, Work: "sent-while-working", Size: 50}), nil
+			return func(_ context.Context, e *bench.Env) (bench.Runner, error) {
+				return oneNode(child.Order{Row: c.program, Work: "sent-while-working", Size: min(50, a.processesIn(e)/100)}), nil
 			}
 		}, sabir, ergoRow, hollywood, protoactor, goakt, channels)),
 	}
