@@ -55,15 +55,15 @@ func fetchModules(t *testing.T) {
 func installPrograms(t *testing.T) string {
 	t.Helper()
 	programs := t.TempDir()
-	install := func(env string, what ...string) ([]byte, error) {
+	install := func(what ...string) ([]byte, error) {
 		command := exec.Command("go", append([]string{"install"}, what...)...)
-		command.Dir, command.Env = "..", append(os.Environ(), "GOBIN="+programs, env)
+		command.Dir, command.Env = "..", append(os.Environ(), "GOBIN="+programs)
 		return command.CombinedOutput()
 	}
-	if out, err := install("", "./cmd/sabir"); err != nil {
+	if out, err := install("./cmd/sabir"); err != nil {
 		t.Fatalf("sabir: %v\n%s", err, out)
 	}
-	if out, err := install("GOFLAGS=", "-ldflags=-s -w", "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4"); err != nil {
+	if out, err := install("-ldflags=-s -w", "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4"); err != nil {
 		brokers.NotTested(t, "grpcurl could not be installed; is the network there? %v\n%s", err, out)
 	}
 	return programs

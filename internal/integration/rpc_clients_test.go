@@ -76,12 +76,7 @@ func TestAPageInChromiumCallsPackageRPCByConnectWeb(t *testing.T) {
 
 func TestGRPCurlListsDescribesAndCalls(t *testing.T) {
 	brokers.Slow(t)
-	dir := t.TempDir()
-	install := exec.CommandContext(t.Context(), "go", "install", "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4")
-	install.Env = append(os.Environ(), "GOFLAGS=", "GOBIN="+dir)
-	if out, err := install.CombinedOutput(); err != nil {
-		brokers.NotTested(t, "grpcurl could not be installed; is the network there? %v\n%s", err, out)
-	}
+	grpcurl := installed(t, "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4", t.TempDir())
 	_, at := dialCounter(t, counter(nil, nil))
 	for _, c := range []struct {
 		args []string
@@ -93,7 +88,7 @@ func TestGRPCurlListsDescribesAndCalls(t *testing.T) {
 		{[]string{"-d", `{"value":2}`, at.HTTPAddr(), "test.v1.Counter/Each"}, `"value": "1"`},
 		{[]string{at.HTTPAddr(), "grpc.health.v1.Health/Check"}, `"status": "SERVING"`},
 	} {
-		run := exec.CommandContext(t.Context(), filepath.Join(dir, "grpcurl"), append([]string{"-plaintext"}, c.args...)...)
+		run := exec.CommandContext(t.Context(), grpcurl, append([]string{"-plaintext"}, c.args...)...)
 		if out, err := run.CombinedOutput(); err != nil || !strings.Contains(string(out), c.want) {
 			t.Errorf("%v: %v\n%s", c.args, err, out)
 		}

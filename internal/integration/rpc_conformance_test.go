@@ -39,12 +39,7 @@ const (
 // Connect's own suite calls a node in each protocol, over HTTP/1.1 and HTTP/2, with and without TLS.
 func TestPackageRPCPassesTheConformanceSuiteOfConnect(t *testing.T) {
 	brokers.Slow(t)
-	dir := t.TempDir()
-	install := exec.CommandContext(t.Context(), "go", "install", "connectrpc.com/conformance/cmd/connectconformance@"+conformanceVersion)
-	install.Env = append(os.Environ(), "GOFLAGS=", "GOBIN="+dir)
-	if out, err := install.CombinedOutput(); err != nil {
-		brokers.NotTested(t, "the conformance suite of Connect could not be installed; is the network there? %v\n%s", err, out)
-	}
+	program := installed(t, "connectrpc.com/conformance/cmd/connectconformance@"+conformanceVersion, t.TempDir())
 	module, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", "connectrpc.com/conformance@"+conformanceVersion).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +50,7 @@ func TestPackageRPCPassesTheConformanceSuiteOfConnect(t *testing.T) {
 	}
 	suite := func(args ...string) (failed []string, out []byte) {
 		args = append([]string{"--mode", "server", "--conf", "testdata/rpc-conformance/config.yaml", "--parallel", "16"}, args...)
-		run := exec.CommandContext(t.Context(), filepath.Join(dir, "connectconformance"), append(args, "--", os.Args[0])...)
+		run := exec.CommandContext(t.Context(), program, append(args, "--", os.Args[0])...)
 		run.Env = append(os.Environ(), conformanceVariable+"="+filepath.Join(source.Dir, "proto"))
 		out, err := run.CombinedOutput()
 		for _, found := range regexp.MustCompile(`(?m)^FAILED: (.*):$`).FindAllSubmatch(out, -1) {

@@ -46,11 +46,11 @@ func protoOf(t *testing.T, node *sabir.Node, service string) string {
 	return text.String()
 }
 
-// installed installs a program of Go.
+// installed installs a program of Go, in the way in which ./test compiles all, so that the standard library need not be compiled for it alone.
 func installed(t *testing.T, at, dir string) string {
 	t.Helper()
 	install := exec.CommandContext(t.Context(), "go", "install", at)
-	install.Env = append(os.Environ(), "GOFLAGS=", "GOBIN="+dir)
+	install.Env = append(os.Environ(), "GOBIN="+dir)
 	if out, err := install.CombinedOutput(); err != nil {
 		brokers.NotTested(t, "%s could not be installed; is the network there? %v\n%s", at, err, out)
 	}

@@ -80,7 +80,7 @@ func TestWhatIsTakenBuilds(t *testing.T) {
 			for _, args := range [][]string{{"list", "-f", "{{.ImportPath}} {{len .TestGoFiles}} {{len .GoFiles}}", "."}, {"vet", "./..."}} {
 				command := exec.CommandContext(t.Context(), "go", args...)
 				command.Dir = dir
-				command.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=readonly", "GOWORK=off")
+				command.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=readonly", "GOWORK=off")
 				out, err := command.CombinedOutput()
 				if err != nil {
 					t.Fatalf("go %v: %v\n%s", args, err, out)
