@@ -11,7 +11,6 @@ import (
 	"github.com/sabir-go/sabir/internal/budget"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/introspect"
-	"github.com/sabir-go/sabir/signal"
 )
 
 // Handler is the rest of a call's way: the next middleware or, at the end, the action itself. It fills in the request's
@@ -56,8 +55,10 @@ type Middleware struct {
 	Carry func(ctx context.Context) context.Context
 	// Lifecycle wraps the start and the stop of services (the node's middlewares and the service's) and of the node.
 	Lifecycle func(s Stage, next func(context.Context) error) func(context.Context) error
-	// Signal receives the signals of other middlewares: see package signal. It must return fast. Only a node's middlewares are asked.
-	Signal func(s signal.Signal)
+	// Signal receives what other middlewares, such as policies, and the node noticed about an action beside the results of its calls: a cache
+	// hit, a retry, a breaker that opened. kind is "cache.hit" or another one of the list in docs/telemetry.md, or a middleware's own, see
+	// [Action.Signal]; node is another node that it is about, "" otherwise. It must return fast. Only a node's middlewares are asked.
+	Signal func(kind, action, node string)
 }
 
 // A Wrapper makes a middleware: a [Middleware] itself, or a value with settings, such as policy.Retry{Attempts: 5}.
@@ -123,9 +124,9 @@ type Action struct {
 	remoteIn  string // Go types of the input and output of an action of another node; "" where they are not known
 	remoteOut string
 
-	notes    map[any]any         // see Annotate
-	signal   func(signal.Signal) // to the listeners; nil without any
-	budget   *budget.Budget      // of further attempts; nil for one that no node made
+	notes    map[any]any                     // see Annotate
+	signal   func(kind, action, node string) // to the listeners; nil without any
+	budget   *budget.Budget                  // of further attempts; nil for one that no node made
 	node     *Node
 	endpoint endpoint // nil for an action of another node
 	refused  []error  // see Reject
@@ -162,14 +163,14 @@ func refusalOf(what string, refused []error) error {
 	return &Error{Code: CodeInvalidArgument, Name: nameBadService, cause: err, Message: what + " cannot be served: " + err.Error()}
 }
 
-// Signal sends a signal to the listeners on the action's node. Kind is one of the constants of package signal or a name of the
-// middleware's own.
-func (a *Action) Signal(kind signal.Kind) { a.SignalOf(kind, "") }
+// Signal sends a signal to the listeners on the action's node. Kind is a name of the middleware's own, such as "quota.spent": see
+// Middleware.Signal.
+func (a *Action) Signal(kind string) { a.SignalOf(kind, "") }
 
 // SignalOf is Signal for what the middleware noticed about one of the nodes that offer the action.
-func (a *Action) SignalOf(kind signal.Kind, node string) {
+func (a *Action) SignalOf(kind string, node string) {
 	if a.signal != nil {
-		a.signal(signal.Signal{Kind: kind, Action: a.Name, Node: node})
+		a.signal(kind, a.Name, node)
 	}
 }
 
@@ -280,8 +281,8 @@ func carryAll(middlewares []Middleware) func(context.Context) context.Context {
 
 // signalTo returns the function that calls all middlewares that listen to signals; nil if none does. Policies signal while
 // they hold their locks, so a listener that panics is logged and must harm nothing else.
-func (n *Node) signalTo(middlewares []Middleware) func(signal.Signal) {
-	var listeners []func(signal.Signal)
+func (n *Node) signalTo(middlewares []Middleware) func(kind, action, node string) {
+	var listeners []func(kind, action, node string)
 	for i := range middlewares {
 		if middlewares[i].Signal != nil {
 			listeners = append(listeners, middlewares[i].Signal)
@@ -290,9 +291,9 @@ func (n *Node) signalTo(middlewares []Middleware) func(signal.Signal) {
 	if len(listeners) == 0 {
 		return nil
 	}
-	return func(s signal.Signal) {
+	return func(kind, action, node string) {
 		for _, listen := range listeners {
-			n.notify(listen, s)
+			n.notify(listen, kind, action, node)
 		}
 	}
 }
@@ -315,11 +316,11 @@ func (n *Node) Carry(ctx context.Context) (carried context.Context) {
 	return n.carry(ctx)
 }
 
-func (n *Node) notify(listen func(signal.Signal), s signal.Signal) {
+func (n *Node) notify(listen func(kind, action, node string), kind, action, node string) {
 	defer func() {
 		if v := recover(); v != nil {
 			n.panicked(background, "Signal of a middleware", v)
 		}
 	}()
-	listen(s)
+	listen(kind, action, node)
 }

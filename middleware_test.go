@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/signal"
 )
 
 // tracing notes each call that passes it, on its way in and out.
@@ -181,19 +180,19 @@ func TestAMiddlewareThatFailsAtTheStopDoesNotKeepServicesRunning(t *testing.T) {
 }
 
 func TestSignalsReachTheNodesListeners(t *testing.T) {
-	var got []signal.Signal
+	var got [][3]string
 	noticing := sabir.Middleware{Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 		return func(ctx context.Context, r *sabir.Request) error {
-			a.Signal(signal.CacheHit)
+			a.Signal("quota.spent")
 			return next(ctx, r)
 		}
 	}}
-	listening := sabir.Middleware{Signal: func(s signal.Signal) { got = append(got, s) }}
+	listening := sabir.Middleware{Signal: func(kind, action, node string) { got = append(got, [3]string{kind, action, node}) }}
 	node := start(t, sabir.Serve(greeter(sabir.Use(noticing))), sabir.Use(listening, listening))
 	if _, err := sabir.Call[helloReply](t.Context(), node, "greeter.hello", helloRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	if want := (signal.Signal{Kind: signal.CacheHit, Action: "greeter.hello"}); !slices.Equal(got, []signal.Signal{want, want}) {
+	if want := [3]string{"quota.spent", "greeter.hello"}; !slices.Equal(got, [][3]string{want, want}) {
 		t.Fatalf("got %v", got)
 	}
 }

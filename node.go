@@ -20,7 +20,6 @@ import (
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/outlier"
 	"github.com/sabir-go/sabir/internal/recent"
-	"github.com/sabir-go/sabir/signal"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -35,7 +34,7 @@ type Node struct {
 	waitForNode time.Duration          // see Limits
 	middlewares []Middleware
 	toward      []toward
-	signal      func(signal.Signal)
+	signal      func(kind, action, node string)
 	carry       func(context.Context) context.Context // see Middleware.Carry; nil for none
 	validator   *validate.Validator
 	codecs      []string // see Codecs

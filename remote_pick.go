@@ -11,9 +11,9 @@ import (
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/outlier"
+	"github.com/sabir-go/sabir/internal/signal"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/introspect"
-	"github.com/sabir-go/sabir/signal"
 )
 
 // provider is a node that offers an action.
@@ -347,7 +347,7 @@ func (n *Node) healthChanged(action string, c *outlier.Change) {
 		n.log.Warn("a node gets no calls for a while", "node", n.id, "action", action, "peer", c.Node, "reason", string(c.Reason), "for", c.For, "times", c.Count)
 	}
 	if n.signal != nil {
-		n.signal(signal.Signal{Kind: kind, Action: action, Node: c.Node})
+		n.signal(kind, action, c.Node)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/signal"
 	"github.com/sabir-go/sabir/introspect"
-	"github.com/sabir-go/sabir/signal"
 )
 
 var errSick = NewError(CodeUnavailable, "Sick", "the node is sick").AsRetryable()
@@ -168,11 +168,11 @@ func TestASickNodeIsLeftOutAndComesBackWhenItIsWell(t *testing.T) {
 		}
 		t.Run(balancer.String(), func(t *testing.T) {
 			var lock sync.Mutex
-			var signals []signal.Signal
-			listen := Middleware{Name: "listen", Signal: func(s signal.Signal) {
+			var signals [][3]string
+			listen := Middleware{Name: "listen", Signal: func(kind, action, node string) {
 				lock.Lock()
 				defer lock.Unlock()
-				signals = append(signals, s)
+				signals = append(signals, [3]string{kind, action, node})
 			}}
 			events := make(chan introspect.LeftOut, 1000)
 			audience := NewService("audience")
@@ -206,10 +206,10 @@ func TestASickNodeIsLeftOutAndComesBackWhenItIsWell(t *testing.T) {
 			lock.Lock()
 			defer lock.Unlock()
 			first, last := signals[0], signals[len(signals)-1]
-			if want := (signal.Signal{Kind: signal.NodeLeftOut, Action: "svc.it", Node: "a"}); first != want {
+			if want := ([3]string{signal.NodeLeftOut, "svc.it", "a"}); first != want {
 				t.Errorf("the first signal is %+v, want %+v", first, want)
 			}
-			if want := (signal.Signal{Kind: signal.NodeReturned, Action: "svc.it", Node: "a"}); last != want {
+			if want := ([3]string{signal.NodeReturned, "svc.it", "a"}); last != want {
 				t.Errorf("the last signal is %+v, want %+v", last, want)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -345,6 +346,33 @@ func TestPoliciesOfTheGuide(t *testing.T) {
 	// end
 	if !known || state != policy.Closed {
 		t.Errorf("%v, %v", state, known)
+	}
+}
+
+func TestASignalOfTheGuideIsHeard(t *testing.T) {
+	users := sabir.NewService("users")
+	cached := policy.Cached{Cache: &policy.Cache{}, TTL: time.Minute, Clone: policy.CloneJSON()}
+	sabir.Handle(users, "get", func(context.Context, int) (string, error) { return "Ada", nil }, sabir.Use(cached))
+	// doc: signals
+	var hits atomic.Int64
+	count := sabir.Middleware{Name: "hits", Signal: func(kind, action, node string) {
+		if kind == "cache.hit" {
+			hits.Add(1)
+		}
+	}}
+	node := sabir.NewNode(sabir.Use(count), sabir.Serve(users))
+	// end
+	if err := node.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer node.Stop(context.WithoutCancel(t.Context()))
+	for range 3 {
+		if _, err := sabir.Call[string](t.Context(), node, "users.get", 7); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if hits.Load() != 2 {
+		t.Errorf("%d hits, want 2", hits.Load())
 	}
 }
 

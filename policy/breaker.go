@@ -11,7 +11,7 @@ import (
 	"weak"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/signal"
+	"github.com/sabir-go/sabir/internal/signal"
 )
 
 // Breaker stops calling an action that keeps failing, so that its callers get an error at once and it gets time to recover.
@@ -32,7 +32,7 @@ import (
 //
 // A handler that hangs reports no error, so put a [Timeout] inside the breaker, after it in the list.
 //
-// The signals are signal.BreakerOpened, BreakerHalfOpen and BreakerClosed, with the node where it is that of one. A call through a closed breaker costs two
+// The signals are "breaker.opened", "breaker.half_open" and "breaker.closed", with the node where it is that of one. A call through a closed breaker costs two
 // atomic operations and reads no clock.
 type Breaker struct {
 	// FailureRatio is the share of calls that must fail to open the breaker: above 0, up to 1. Default: 0.5.
@@ -254,7 +254,7 @@ func (c *circuit) open() {
 	c.change(Open, signal.BreakerOpened)
 }
 
-func (c *circuit) change(to BreakerState, kind signal.Kind) {
+func (c *circuit) change(to BreakerState, kind string) {
 	was := BreakerState(c.state.Swap(int32(to)))
 	if c.troubled != nil && !c.gone {
 		switch {

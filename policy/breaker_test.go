@@ -13,8 +13,8 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/bubbletest"
+	"github.com/sabir-go/sabir/internal/signal"
 	"github.com/sabir-go/sabir/policy"
-	"github.com/sabir-go/sabir/signal"
 )
 
 func refusedFor(t *testing.T, what string, p sabir.Wrapper) {
@@ -123,7 +123,7 @@ func TestBreakerClosesAfterASuccessfulTrialAndCountsAnew(t *testing.T) {
 		if p.state() != policy.Closed {
 			t.Error("failures from before it closed still count")
 		}
-		want := []signal.Kind{signal.BreakerOpened, signal.BreakerHalfOpen, signal.BreakerClosed}
+		want := []string{signal.BreakerOpened, signal.BreakerHalfOpen, signal.BreakerClosed}
 		if !slices.Equal(p.all(), want) {
 			t.Errorf("signals %v, want %v", p.all(), want)
 		}

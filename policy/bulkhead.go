@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/signal"
+	"github.com/sabir-go/sabir/internal/signal"
 )
 
 // Bulkhead lets at most MaxCalls calls of an action run at once, so that a slow action cannot take all that the
 // process has. Further calls wait in a queue, first come first served; when the queue is full, or a call has waited for
 // MaxWait, it is answered with sabir.ErrBulkheadFull (code ResourceExhausted, retryable) and the signal
-// signal.BulkheadRejected is sent. A caller that stops waiting leaves the queue.
+// "bulkhead.rejected" is sent. A caller that stops waiting leaves the queue.
 //
 // Given to a handler of events or a consumer of a channel, it bounds the events that this handler handles at once, in the same way: the emitter waits for its turn.
 // An event without one is lost to this handler, which the log says; a message of a channel comes again.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/signal"
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/policy"
-	"github.com/sabir-go/sabir/signal"
 )
 
 type getUser struct {

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/signal"
+	"github.com/sabir-go/sabir/internal/signal"
 )
 
 // Fallback answers in place of an action that failed. [FallbackFunc] and [FallbackValue] make it.
@@ -17,7 +17,7 @@ import (
 // when the caller gave up. It cannot help once the caller's own deadline passed: the caller has its answer then. Put a
 // shorter [Timeout] inside.
 //
-// The signal signal.FellBack is sent for each call that it answers.
+// The signal "fallback" is sent for each call that it answers.
 type Fallback struct {
 	settings settings
 	when     func(*sabir.Error) bool // nil for helps

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/signal"
 	"github.com/sabir-go/sabir/policy"
-	"github.com/sabir-go/sabir/signal"
 )
 
 func TestFallbackAnswersWithTheInputAndTheErrorAtHand(t *testing.T) {

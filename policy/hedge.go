@@ -7,7 +7,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/budget"
-	"github.com/sabir-go/sabir/signal"
+	"github.com/sabir-go/sabir/internal/signal"
 )
 
 // Hedge sends a copy of a call that takes long to another node. The first answer is the caller's, and the other attempt is cancelled.
@@ -18,7 +18,7 @@ import (
 // each. Those of all other actions pass without any cost, so it may be given to the whole node.
 //
 // The copy is made within the budget of further attempts that [Retry] has too, so that a slow cluster is not made slower.
-// Each sends the signal signal.Hedged. Put it inside [Retry] and outside [Breaker]; [Stack] does.
+// Each sends the signal "hedge". Put it inside [Retry] and outside [Breaker]; [Stack] does.
 type Hedge struct {
 	// After is the time after which a call is copied. Default: the time within which 95 of 100 attempts of this action answered lately,
 	// at most ten times the median and at least 1 ms; nothing is copied before 100 answers have come.

@@ -9,12 +9,12 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/ratelimit"
-	"github.com/sabir-go/sabir/signal"
+	"github.com/sabir-go/sabir/internal/signal"
 )
 
 // RateLimit lets an action be called Rate times a second on average, and Burst times at once after a pause. A call above
 // that is answered at once with sabir.ErrRateLimited (code ResourceExhausted, retryable), whose data is [RetryAfter], and
-// the signal signal.RateLimited is sent.
+// the signal "rate.limited" is sent.
 type RateLimit struct {
 	// Rate is the calls per second: above 0 and at most 10,000,000; it may be less than 1. It has no default.
 	Rate float64

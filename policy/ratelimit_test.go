@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/signal"
 	"github.com/sabir-go/sabir/policy"
-	"github.com/sabir-go/sabir/signal"
 )
 
 func one(context.Context, none) (int, error) { return 1, nil }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/budget"
-	"github.com/sabir-go/sabir/signal"
+	"github.com/sabir-go/sabir/internal/signal"
 )
 
 // Retry tries a failed call again, after a pause that grows from attempt to attempt, if the error is marked retryable:
@@ -25,7 +25,7 @@ import (
 //
 // It stops at once when the caller asked for one attempt (sabir.NoRetry), when the next attempt would come after the
 // caller's deadline or MaxElapsed, and when the error asks to come back later than MaxPause ([RetryAfter]; a
-// shorter wish is granted). Each attempt after the first sends the signal signal.Retried. A call that succeeds at once
+// shorter wish is granted). Each attempt after the first sends the signal "retry". A call that succeeds at once
 // pays for one comparison.
 type Retry struct {
 	// Attempts bounds how often a call is tried in all, the first time included: 1 to 20. Default: 3.

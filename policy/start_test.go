@@ -13,7 +13,6 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/bubbletest"
-	"github.com/sabir-go/sabir/signal"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }
@@ -45,7 +44,7 @@ func stop(tb testing.TB, node *sabir.Node) {
 type rig struct {
 	node    *sabir.Node
 	mu      sync.Mutex
-	signals []signal.Kind
+	signals []string
 }
 
 // newRig serves fn behind the options.
@@ -60,15 +59,15 @@ func newRig[In, Out any](tb testing.TB, fn func(context.Context, In) (Out, error
 
 // listener notes signals.
 func (r *rig) listener() sabir.Middleware {
-	return sabir.Middleware{Signal: func(s signal.Signal) {
+	return sabir.Middleware{Signal: func(kind, _, _ string) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.signals = append(r.signals, s.Kind)
+		r.signals = append(r.signals, kind)
 	}}
 }
 
 // received returns the number of signals of a kind so far.
-func (r *rig) received(kind signal.Kind) (n int) {
+func (r *rig) received(kind string) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.signals {
@@ -79,7 +78,7 @@ func (r *rig) received(kind signal.Kind) (n int) {
 	return n
 }
 
-func (r *rig) all() []signal.Kind {
+func (r *rig) all() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.signals)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/errname"
-	"github.com/sabir-go/sabir/signal"
+	"github.com/sabir-go/sabir/internal/signal"
 )
 
 // Timeout bounds the time a call may take from here inwards: at the limit its context ends and its caller is answered
@@ -22,7 +22,7 @@ import (
 // Given to a handler of events or a consumer of a channel, it bounds the time of one event, in the same way: at the limit the emitter is answered
 // and the log has a DeadlineExceeded; a message of a channel comes again, though the handler may still run.
 //
-// A caller's own deadline that is nearer stays in force. The signal signal.TimedOut is sent when a call ends with
+// A caller's own deadline that is nearer stays in force. The signal "timeout" is sent when a call ends with
 // a DeadlineExceeded while its caller still waits.
 type Timeout time.Duration
 

@@ -16,7 +16,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/bubbletest"
-	"github.com/sabir-go/sabir/signal"
+	"github.com/sabir-go/sabir/internal/signal"
 	"github.com/sabir-go/sabir/telemetry"
 )
 
@@ -289,7 +289,7 @@ func TestStreamsAreCountedFromTheirOpening(t *testing.T) {
 
 func TestSignalsAreCountedByAction(t *testing.T) {
 	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
-	kinds := []signal.Kind{signal.CacheHit, signal.CacheMiss, signal.Retried, signal.RateLimited, signal.BulkheadRejected,
+	kinds := []string{signal.CacheHit, signal.CacheMiss, signal.Retried, signal.RateLimited, signal.BulkheadRejected,
 		signal.TimedOut, signal.FellBack, "own.kind"}
 	noisy := sabir.Middleware{Name: "noisy", Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 		return func(ctx context.Context, r *sabir.Request) error {
@@ -317,7 +317,7 @@ func TestSignalsAreCountedByAction(t *testing.T) {
 
 func TestABreakerIsOpenUntilItCloses(t *testing.T) {
 	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
-	signals := make(chan signal.Kind, 1)
+	signals := make(chan string, 1)
 	breaker := sabir.Middleware{Local: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 		return func(ctx context.Context, r *sabir.Request) error {
 			a.Signal(<-signals)
@@ -327,7 +327,7 @@ func TestABreakerIsOpenUntilItCloses(t *testing.T) {
 	node := start(t, sabir.Serve(shop()), sabir.Use(tel.Middleware(), breaker))
 	of := labels{"rpc_method": "v2.shop.hello", "sabir_service": "v2.shop"}
 	for i, step := range []struct {
-		kind signal.Kind
+		kind string
 		open float64
 	}{{signal.BreakerOpened, 1}, {signal.BreakerHalfOpen, 1}, {signal.BreakerOpened, 1}, {signal.BreakerHalfOpen, 1}, {signal.BreakerClosed, 0}} {
 		signals <- step.kind

@@ -141,7 +141,7 @@ func (w writer) signals(actions []*actionSignals) (list []metricdata.Metrics) {
 		}
 		kinds := a.others()
 		for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-			more := append(slices.Clone(a.attributes), signalKey.String(string(kind)))
+			more := append(slices.Clone(a.attributes), signalKey.String(kind))
 			others = append(others, w.point(attribute.NewSet(more...), int64(kinds[kind])))
 		}
 	}

@@ -8,12 +8,12 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/sabir-go/sabir/signal"
+	"github.com/sabir-go/sabir/internal/signal"
 )
 
 // signalMetrics are the metrics that known signals are counted in.
 var signalMetrics = [...]struct {
-	kind        signal.Kind
+	kind        string
 	metric      string
 	unit        string
 	description string
@@ -48,9 +48,9 @@ type actionSignals struct {
 	breakerOpen atomic.Bool // of the action, or of a node
 
 	mu    sync.Mutex
-	open  map[string]bool        // nodes whose breakers are open
-	out   map[string]bool        // nodes that get no calls for a while
-	other map[signal.Kind]uint64 // signals of middlewares that Sabir does not know
+	open  map[string]bool   // nodes whose breakers are open
+	out   map[string]bool   // nodes that get no calls for a while
+	other map[string]uint64 // signals of middlewares that Sabir does not know
 }
 
 // maxSignalActions and maxSignalKinds bound the actions and kinds with counts of their own; others are counted as "other".
@@ -61,33 +61,32 @@ const (
 )
 
 // record counts one signal.
-func (s *signals) record(noticed signal.Signal) {
-	a := s.of(noticed.Action)
-	switch noticed.Kind { // the breaker's last state counts; half open is not closed
+func (s *signals) record(kind, action, node string) {
+	a := s.of(action)
+	switch kind { // the breaker's last state counts; half open is not closed
 	case signal.BreakerOpened, signal.BreakerClosed:
 		a.mu.Lock()
 		a.hasBreaker.Store(true)
-		a.breakerOpen.Store(note(&a.open, noticed.Node, noticed.Kind == signal.BreakerOpened) > 0)
+		a.breakerOpen.Store(note(&a.open, node, kind == signal.BreakerOpened) > 0)
 		a.mu.Unlock()
 	case signal.NodeLeftOut, signal.NodeReturned:
 		a.mu.Lock()
-		note(&a.out, noticed.Node, noticed.Kind == signal.NodeLeftOut)
+		note(&a.out, node, kind == signal.NodeLeftOut)
 		a.mu.Unlock()
 	}
 	for i := range signalMetrics {
-		if signalMetrics[i].kind == noticed.Kind {
+		if signalMetrics[i].kind == kind {
 			a.counts[i].Add(1)
 			return
 		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	kind := noticed.Kind
 	if _, found := a.other[kind]; !found && len(a.other) >= maxSignalKinds {
 		kind = other
 	}
 	if a.other == nil {
-		a.other = make(map[signal.Kind]uint64)
+		a.other = make(map[string]uint64)
 	}
 	a.other[kind]++
 }
@@ -153,7 +152,7 @@ func (a *actionSignals) nodesOut() (count int, any bool) {
 }
 
 // others returns the counts of the kinds that are not in signalMetrics.
-func (a *actionSignals) others() map[signal.Kind]uint64 {
+func (a *actionSignals) others() map[string]uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return maps.Clone(a.other)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/signal"
+	"github.com/sabir-go/sabir/internal/signal"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -18,7 +18,7 @@ import (
 // since providers and offices have many people behind one, and a proxy that is not named has all of them.
 //
 // A request beyond the bound is answered with 429, the name RateLimited and Retry-After, before its body is read and its caller is
-// authenticated; where it was for an action, signal.RateLimited is sent. A connection beyond it gets 429 in plain text, over TLS
+// authenticated; where it was for an action, "rate.limited" is sent. A connection beyond it gets 429 in plain text, over TLS
 // it is closed. The log counts both once a minute at the most. Under [Handler], connections are not bounded.
 //
 // Only what is open takes memory. Of more than 100,000 addresses at once those that came last count as one.

@@ -18,7 +18,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/httpaccess"
-	"github.com/sabir-go/sabir/signal"
+	"github.com/sabir-go/sabir/internal/signal"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -65,8 +65,8 @@ func TestAnAddressHasNoMoreRequestsOpenThanItMay(t *testing.T) {
 	for way, header := range ways {
 		t.Run(way, func(t *testing.T) {
 			var signals atomic.Int32
-			count := sabir.Middleware{Name: "count", Signal: func(s signal.Signal) {
-				if s.Kind == signal.RateLimited && s.Action == "waiting.quick" {
+			count := sabir.Middleware{Name: "count", Signal: func(kind, action, _ string) {
+				if kind == signal.RateLimited && action == "waiting.quick" {
 					signals.Add(1)
 				}
 			}}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/policy"
-	"github.com/sabir-go/sabir/signal"
 )
 
 type Item struct {
@@ -38,8 +37,8 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	signals := sabir.Middleware{Name: "signals", Signal: func(s signal.Signal) {
-		fmt.Println("  signal:", s.Kind, "of", s.Action)
+	signals := sabir.Middleware{Name: "signals", Signal: func(kind, action, _ string) {
+		fmt.Println("  signal:", kind, "of", action)
 	}}
 	packing, packed := make(chan struct{}), make(chan struct{})
 	node := sabir.NewNode(sabir.Serve(stock(packing, packed)), sabir.Use(signals))

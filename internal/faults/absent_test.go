@@ -16,8 +16,8 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/signal"
 	"github.com/sabir-go/sabir/policy"
-	"github.com/sabir-go/sabir/signal"
 	"github.com/sabir-go/sabir/telemetry"
 	"github.com/sabir-go/sabir/web"
 )
@@ -183,8 +183,8 @@ func TestTheNamesOfTheOnlyNodeThatWasKilledAreUnavailableAtEachDoor(t *testing.T
 func TestRetriesAndMetricsSeeTheCallsOfAKilledNodeAndBreakersDoNot(t *testing.T) {
 	server := start(t, setup{ID: "server", Works: true})
 	states := &policy.BreakerStates{}
-	signals := make(chan signal.Signal, 1000)
-	listen := sabir.Middleware{Name: "listen", Signal: func(s signal.Signal) { signals <- s }}
+	signals := make(chan string, 1000)
+	listen := sabir.Middleware{Name: "listen", Signal: func(kind, _, _ string) { signals <- kind }}
 	metrics, err := telemetry.New(telemetry.Config{Prometheus: true})
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +205,7 @@ func TestRetriesAndMetricsSeeTheCallsOfAKilledNodeAndBreakersDoNot(t *testing.T)
 	}
 	retried := 0
 	for len(signals) > 0 {
-		if s := <-signals; s.Kind == signal.Retried {
+		if <-signals == signal.Retried {
 			retried++
 		}
 	}
