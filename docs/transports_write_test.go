@@ -19,10 +19,10 @@ func init() { transport.Register("carrier", carrier{}) }
 type carrier struct{}
 
 func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config) (transport.Listener, error) {
-	if err := transport.CheckPlain(at, config); err != nil { // it has no TLS
+	if err := config.CheckPlain(at); err != nil { // it has no TLS
 		return nil, err
 	}
-	bind, err := transport.ListenAddr(ctx, at, config) // resolves the host, and refuses what is open to everyone
+	bind, err := config.ListenAddr(ctx, at) // resolves the host, and refuses what is open to everyone
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config)
 		return nil, err
 	}
 	bound := l.Addr().(*net.TCPAddr).AddrPort()
-	addr, err := transport.AdvertisedAddr(at.Scheme, netip.AddrPortFrom(bound.Addr().Unmap(), bound.Port()), config)
+	addr, err := config.AdvertisedAddr(at.Scheme, netip.AddrPortFrom(bound.Addr().Unmap(), bound.Port()))
 	if err != nil {
 		l.Close()
 		return nil, err
@@ -40,10 +40,10 @@ func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config)
 }
 
 func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (net.Conn, error) {
-	if err := transport.CheckPlain(to, config); err != nil {
+	if err := config.CheckPlain(to); err != nil {
 		return nil, err
 	}
-	address, err := transport.DialAddr(to, config)
+	address, err := config.DialAddr(to)
 	if err != nil {
 		return nil, err
 	}

@@ -17,9 +17,9 @@ var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 // ListenAddr returns the one address that drivers with hosts and ports bind for a URL such as "tcp://:7700". No host and
 // "localhost" are 127.0.0.1; another name is resolved, an IPv4 address before an IPv6 one. Port 0 is any free port.
 //
-// An address that other machines can reach is refused unless config is Keyed or its TLS demands certificates from
+// An address that other machines can reach is refused unless c is Keyed or its TLS demands certificates from
 // clients. One call makes the check and the address, so that a driver binds exactly the address that was checked.
-func ListenAddr(ctx context.Context, at *url.URL, config Config) (netip.AddrPort, error) {
+func (c Config) ListenAddr(ctx context.Context, at *url.URL) (netip.AddrPort, error) {
 	host, port, err := hostPort(at)
 	if err != nil {
 		return netip.AddrPort{}, err
@@ -29,7 +29,7 @@ func ListenAddr(ctx context.Context, at *url.URL, config Config) (netip.AddrPort
 		return netip.AddrPort{}, fmt.Errorf("the address %q: %w", at.Redacted(), err)
 	}
 	bound := netip.AddrPortFrom(ip, port)
-	if ip.IsLoopback() || config.Keyed || demandsCertificates(config.TLS) {
+	if ip.IsLoopback() || c.Keyed || demandsCertificates(c.TLS) {
 		return bound, nil
 	}
 	return netip.AddrPort{}, fmt.Errorf("refusing to listen on %s (%s), where other machines could connect without proof: "+
@@ -38,23 +38,23 @@ func ListenAddr(ctx context.Context, at *url.URL, config Config) (netip.AddrPort
 }
 
 // CheckBroker reports to drivers of buses whether the broker at that host may be used. One on this machine may. Any program
-// that can reach another one could claim to be a node: that is refused unless config is Keyed, or its TLS has a certificate
+// that can reach another one could claim to be a node: that is refused unless c is Keyed, or its TLS has a certificate
 // for the broker to check.
-func CheckBroker(ctx context.Context, at *url.URL, config Config) error {
+func (c Config) CheckBroker(ctx context.Context, at *url.URL) error {
 	ip, err := resolve(ctx, at.Hostname())
 	if err != nil {
 		return fmt.Errorf("the address %q: %w", at.Redacted(), err)
 	}
-	if ip.IsLoopback() || config.Keyed || config.TLS != nil && (len(config.TLS.Certificates) > 0 || config.TLS.GetClientCertificate != nil) {
+	if ip.IsLoopback() || c.Keyed || c.TLS != nil && (len(c.TLS.Certificates) > 0 || c.TLS.GetClientCertificate != nil) {
 		return nil
 	}
 	return fmt.Errorf("refusing to use the broker at %s, over which others could join without proof: set a cluster key, or a TLS configuration with a certificate of this node", at.Redacted())
 }
 
 // DialAddr returns the address that drivers with hosts and ports dial: "host:port" for [net.Dialer], where no host and
-// "localhost" have become 127.0.0.1, and config.Resolved takes the place of any. Other names are left for the dialer to resolve,
+// "localhost" have become 127.0.0.1, and c.Resolved takes the place of any. Other names are left for the dialer to resolve,
 // which can try several addresses.
-func DialAddr(to *url.URL, config Config) (string, error) {
+func (c Config) DialAddr(to *url.URL) (string, error) {
 	host, port, err := hostPort(to)
 	if err != nil {
 		return "", err
@@ -63,8 +63,8 @@ func DialAddr(to *url.URL, config Config) (string, error) {
 		return "", fmt.Errorf("the address %q has the port 0, which is only for listening", to.Redacted())
 	}
 	switch {
-	case config.Resolved.IsValid():
-		host = config.Resolved.String()
+	case c.Resolved.IsValid():
+		host = c.Resolved.String()
 	case local(host):
 		host = loopback.String()
 	}
@@ -72,14 +72,14 @@ func DialAddr(to *url.URL, config Config) (string, error) {
 }
 
 // AdvertisedAddr returns what Listener.Addr is, in drivers with hosts and ports, for a listener that is bound to an address:
-// config.Advertise where set, else the bound address, else, where that means all addresses of the machine, the first one
+// c.Advertise where set, else the bound address, else, where that means all addresses of the machine, the first one
 // that other machines could reach, IPv4 before IPv6, or loopback where there is none.
-func AdvertisedAddr(scheme string, bound netip.AddrPort, config Config) (string, error) {
+func (c Config) AdvertisedAddr(scheme string, bound netip.AddrPort) (string, error) {
 	host, port := bound.Addr().String(), bound.Port()
 	switch {
-	case config.Advertise != "":
+	case c.Advertise != "":
 		var err error
-		if host, port, err = advertised(config.Advertise, port); err != nil {
+		if host, port, err = advertised(c.Advertise, port); err != nil {
 			return "", err
 		}
 	case bound.Addr().IsUnspecified():

@@ -35,7 +35,7 @@ func TestListenAddr(t *testing.T) {
 		"tcp://[::1]:7700":           "[::1]:7700",
 		"tcp://[::ffff:127.0.0.1]:1": "127.0.0.1:1",
 	} {
-		got, err := transport.ListenAddr(t.Context(), parse(t, address), transport.Config{})
+		got, err := transport.Config{}.ListenAddr(t.Context(), parse(t, address))
 		if err != nil || got.String() != want {
 			t.Errorf("%s means %v (%v), want %s", address, got, err, want)
 		}
@@ -50,7 +50,7 @@ func TestDialAddr(t *testing.T) {
 		"tcp://[2001:db8::1]:7700":     "[2001:db8::1]:7700",
 		"tcp://[fe80::1%25eth0]:65535": "[fe80::1%eth0]:65535",
 	} {
-		if got, err := transport.DialAddr(parse(t, address), transport.Config{}); err != nil || got != want {
+		if got, err := (transport.Config{}).DialAddr(parse(t, address)); err != nil || got != want {
 			t.Errorf("%s means %v (%v), want %s", address, got, err, want)
 		}
 	}
@@ -58,7 +58,7 @@ func TestDialAddr(t *testing.T) {
 
 func TestAResolvedAddressIsDialledInPlaceOfTheName(t *testing.T) {
 	config := transport.Config{Resolved: netip.MustParseAddr("2001:db8::1")}
-	if got, err := transport.DialAddr(parse(t, "tcp://shop.example.com:7700"), config); err != nil || got != "[2001:db8::1]:7700" {
+	if got, err := config.DialAddr(parse(t, "tcp://shop.example.com:7700")); err != nil || got != "[2001:db8::1]:7700" {
 		t.Errorf("got %s, %v", got, err)
 	}
 }
@@ -76,12 +76,12 @@ func TestHostAndPortAddressesThatAreRefused(t *testing.T) {
 		{"tcp:host:1", "is not tcp://host:port"},
 		{"tcp://name.invalid:1", "cannot be resolved"},
 	} {
-		_, err := transport.ListenAddr(t.Context(), parse(t, test.address), transport.Config{Keyed: true})
+		_, err := transport.Config{Keyed: true}.ListenAddr(t.Context(), parse(t, test.address))
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: the error %v does not say %q", test.address, err, test.want)
 		}
 	}
-	if _, err := transport.DialAddr(parse(t, "tcp://:0"), transport.Config{}); err == nil || !strings.Contains(err.Error(), "port 0") {
+	if _, err := (transport.Config{}).DialAddr(parse(t, "tcp://:0")); err == nil || !strings.Contains(err.Error(), "port 0") {
 		t.Errorf("dialling port 0: %v", err)
 	}
 }
@@ -105,7 +105,7 @@ func TestOnlyProofOpensAnAddressBeyondLoopback(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, host := range []string{"0.0.0.0", "[::]", "192.0.2.1", "[2001:db8::1]", "[::ffff:192.0.2.1]"} {
-				_, err := transport.ListenAddr(t.Context(), parse(t, "tls://"+host+":7700"), test.config)
+				_, err := test.config.ListenAddr(t.Context(), parse(t, "tls://"+host+":7700"))
 				if (err == nil) != test.allowed {
 					t.Errorf("%s: %v", host, err)
 				}
@@ -126,13 +126,13 @@ func TestAdvertisedAddr(t *testing.T) {
 		{"0.0.0.0:7700", "2001:db8::2", "tcp://[2001:db8::2]:7700"},
 		{"0.0.0.0:7700", "[2001:db8::2]:80", "tcp://[2001:db8::2]:80"},
 	} {
-		got, err := transport.AdvertisedAddr("tcp", netip.MustParseAddrPort(test.bound), transport.Config{Advertise: test.advertise})
+		got, err := transport.Config{Advertise: test.advertise}.AdvertisedAddr("tcp", netip.MustParseAddrPort(test.bound))
 		if err != nil || got != test.want {
 			t.Errorf("%s advertised as %q is %q (%v), want %q", test.bound, test.advertise, got, err, test.want)
 		}
 	}
 	for _, wrong := range []string{":80", "host:0", "host:x", "host:1:2", "tcp://host:1", "a b", "[::1]"} {
-		if got, err := transport.AdvertisedAddr("tcp", netip.MustParseAddrPort("0.0.0.0:1"), transport.Config{Advertise: wrong}); err == nil {
+		if got, err := (transport.Config{Advertise: wrong}).AdvertisedAddr("tcp", netip.MustParseAddrPort("0.0.0.0:1")); err == nil {
 			t.Errorf("advertised as %q: %q and no error", wrong, got)
 		}
 	}
@@ -140,7 +140,7 @@ func TestAdvertisedAddr(t *testing.T) {
 
 func TestAListenerOnAllAddressesAdvertisesOneToDial(t *testing.T) {
 	for _, bound := range []string{"0.0.0.0:7700", "[::]:7700"} {
-		got, err := transport.AdvertisedAddr("tcp", netip.MustParseAddrPort(bound), transport.Config{})
+		got, err := transport.Config{}.AdvertisedAddr("tcp", netip.MustParseAddrPort(bound))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,14 +197,14 @@ func FuzzAddress(f *testing.F) {
 		if u.Scheme == "" {
 			t.Errorf("%q has no scheme", address)
 		}
-		dial, err := transport.DialAddr(u, transport.Config{})
+		dial, err := transport.Config{}.DialAddr(u)
 		if err != nil {
 			return
 		}
 		if _, err := netip.ParseAddr(u.Hostname()); err != nil && u.Hostname() != "" {
 			return // a name, which would be looked up
 		}
-		bound, err := transport.ListenAddr(t.Context(), u, transport.Config{Keyed: true})
+		bound, err := transport.Config{Keyed: true}.ListenAddr(t.Context(), u)
 		if err != nil {
 			t.Fatalf("%q can be dialled and not listened on: %v", address, err)
 		}

@@ -13,7 +13,7 @@ type Bus interface {
 	// Connect joins the broker at the address, within ctx and config.DialTimeout, whichever is shorter. Names of clusters
 	// and nodes are no part of the address; what the broker wants to know is: user and password, a database, a virtual host.
 	//
-	// It refuses brokers that other machines can reach unless config sets how nodes authenticate: [CheckBroker] does
+	// It refuses brokers that other machines can reach unless config sets how nodes authenticate: [Config.CheckBroker] does
 	// that for drivers. Where nothing listens the error is [syscall.ECONNREFUSED] for errors.Is. Errors name the address,
 	// and passwords do not show in them.
 	Connect(ctx context.Context, at *url.URL, config Config, events BusEvents) (Broker, error)

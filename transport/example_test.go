@@ -37,11 +37,11 @@ func ExampleListen() {
 }
 
 // What other machines could reach stays closed until callers must prove their identity.
-func ExampleListenAddr() {
+func ExampleConfig_ListenAddr() {
 	at, _ := schemes.Parse("tcp://0.0.0.0:7700")
-	_, err := transport.ListenAddr(context.Background(), at, transport.Config{})
+	_, err := transport.Config{}.ListenAddr(context.Background(), at)
 	fmt.Println(err != nil)
-	addr, err := transport.ListenAddr(context.Background(), at, transport.Config{Keyed: true})
+	addr, err := transport.Config{Keyed: true}.ListenAddr(context.Background(), at)
 	fmt.Println(addr, err)
 	// Output:
 	// true

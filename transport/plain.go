@@ -8,8 +8,8 @@ import (
 
 // CheckPlain returns an error where there is a TLS configuration. Drivers that do not encrypt call it, so that a mistake in one
 // address does not send data in the clear that was meant to be encrypted. The error names the schemes to use instead.
-func CheckPlain(at *url.URL, config Config, instead ...string) error {
-	if config.TLS == nil {
+func (c Config) CheckPlain(at *url.URL, instead ...string) error {
+	if c.TLS == nil {
 		return nil
 	}
 	other := make([]string, len(instead))

@@ -31,7 +31,7 @@ type Stream interface {
 	// Listen starts to accept connections at the address, whose scheme is one that the transport was registered under.
 	// ctx bounds the work of starting, such as resolving a name; the listener stays until it is closed.
 	//
-	// It refuses addresses that other machines can reach unless config sets how callers authenticate; [ListenAddr]
+	// It refuses addresses that other machines can reach unless config sets how callers authenticate; [Config.ListenAddr]
 	// does that for drivers with a host and a port. An address that is taken is [syscall.EADDRINUSE] for errors.Is.
 	Listen(ctx context.Context, at *url.URL, config Config) (Listener, error)
 

@@ -52,7 +52,7 @@ func (c *NetConfig) complete() error {
 
 // listenAddr is the address to listen on. An address that other machines reach needs TLS with certificates, or Exposed.
 func (c *NetConfig) listenAddr(ctx context.Context, network, address string) (netip.AddrPort, error) {
-	bound, err := transport.ListenAddr(ctx, &url.URL{Scheme: network, Host: address}, transport.Config{Keyed: true})
+	bound, err := transport.Config{Keyed: true}.ListenAddr(ctx, &url.URL{Scheme: network, Host: address})
 	if err != nil {
 		return bound, fmt.Errorf("meta: %w", err)
 	}

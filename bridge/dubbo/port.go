@@ -74,7 +74,7 @@ func (b *bridge) addPort(ctx context.Context, ports map[netip.AddrPort]*port, e 
 // addressOf returns the address to listen at. One that other machines can reach needs certificates of consumers, or Open.
 func (b *bridge) addressOf(ctx context.Context, at *url.URL) (netip.AddrPort, error) {
 	// Keyed leaves the check to this function, whose error names what can be done.
-	bound, err := transport.ListenAddr(ctx, at, transport.Config{Keyed: true})
+	bound, err := transport.Config{Keyed: true}.ListenAddr(ctx, at)
 	if err != nil {
 		return netip.AddrPort{}, err
 	}

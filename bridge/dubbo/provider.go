@@ -94,7 +94,7 @@ func newReference(b *bridge, e endpoint) (*provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, err := transport.DialAddr(&url.URL{Scheme: "dubbo", Host: at.Host}, transport.Config{})
+	address, err := transport.Config{}.DialAddr(&url.URL{Scheme: "dubbo", Host: at.Host})
 	if err != nil {
 		return nil, err
 	}

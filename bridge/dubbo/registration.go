@@ -64,7 +64,7 @@ func (b *bridge) prepare(scheme string, e endpoint, bound net.Addr) error {
 	if err != nil {
 		return err
 	}
-	address, err := transport.AdvertisedAddr("dubbo", at, transport.Config{Advertise: b.Advertise})
+	address, err := transport.Config{Advertise: b.Advertise}.AdvertisedAddr("dubbo", at)
 	if err != nil {
 		return fmt.Errorf("dubbo.Config: Advertise: %w", err)
 	}

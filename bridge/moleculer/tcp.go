@@ -72,7 +72,7 @@ func openTCP(ctx context.Context, b *bridge, address string) (*tcp, error) {
 		return nil, fmt.Errorf("moleculer.Config: Address %q: want tcp://host:port, where this node listens", address)
 	}
 	// Keyed leaves the check to this function, whose error names what can be done.
-	bound, err := transport.ListenAddr(ctx, at, transport.Config{Keyed: true})
+	bound, err := transport.Config{Keyed: true}.ListenAddr(ctx, at)
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func parseAddress(address string) (*url.URL, error) {
 		query.Del("seeds")
 		query.Del("plain")
 		own.RawQuery = query.Encode()
-		if _, err := transport.DialAddr(&own, transport.Config{}); err != nil && own.Port() != "0" { // beside seeds 0 will do
+		if _, err := (transport.Config{}).DialAddr(&own); err != nil && own.Port() != "0" { // beside seeds 0 will do
 			return nil, usagef("%v", err)
 		}
 	}

@@ -55,7 +55,7 @@ func Parse(at *url.URL, config *tls.Config) (*Address, error) {
 		return nil, fmt.Errorf("the address %q %w", a.Name, err)
 	}
 	if at.Scheme != "rediss" {
-		return a, transport.CheckPlain(at, transport.Config{TLS: config}, "rediss")
+		return a, transport.Config{TLS: config}.CheckPlain(at, "rediss")
 	}
 	host := "" // with several servers each has its own name
 	if len(a.Servers) == 1 && a.Sentinel == "" {

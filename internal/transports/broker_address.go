@@ -29,7 +29,7 @@ type BrokerAddr struct {
 
 // Parse takes an address apart. It is an error where a part of it means nothing, where it is not encrypted although config
 // has a TLS configuration, or where that configuration cannot be used. No error shows the password. Whether the broker may
-// be used is decided by [transport.CheckBroker].
+// be used is decided by [transport.Config.CheckBroker].
 func (f BrokerForm) Parse(at *url.URL, config transport.Config) (BrokerAddr, error) {
 	stray := f.Path == "" && at.Path != "" && at.Path != "/"
 	if stray || at.Opaque != "" || at.RawQuery != "" || at.ForceQuery || at.Fragment != "" {
@@ -47,7 +47,7 @@ func (f BrokerForm) Parse(at *url.URL, config transport.Config) (BrokerAddr, err
 		port = f.Port
 	}
 	own := url.URL{Scheme: at.Scheme, Host: net.JoinHostPort(host, port)}
-	hostPort, err := transport.DialAddr(&own, config)
+	hostPort, err := config.DialAddr(&own)
 	if err != nil {
 		return BrokerAddr{}, err
 	}
@@ -60,7 +60,7 @@ func (f BrokerForm) Parse(at *url.URL, config transport.Config) (BrokerAddr, err
 		if encrypted, err = ClientTLS(config.TLS, host); err != nil {
 			return BrokerAddr{}, fmt.Errorf("the address %q: %w", at.Redacted(), err)
 		}
-	} else if err := transport.CheckPlain(at, config, at.Scheme+"s"); err != nil {
+	} else if err := config.CheckPlain(at, at.Scheme+"s"); err != nil {
 		return BrokerAddr{}, err
 	}
 	return BrokerAddr{Name: at.Redacted(), Addr: own.String(), HostPort: hostPort, TLS: encrypted}, nil

@@ -74,10 +74,10 @@ func TestTheServersNameIsTheDialledOneUnlessSet(t *testing.T) {
 
 func TestWithATLSConfigurationNothingIsSentInTheClear(t *testing.T) {
 	at := parse(t, "kcp://ann:secret@shop.example.com:7700")
-	if err := transport.CheckPlain(at, transport.Config{}, "quic"); err != nil {
+	if err := (transport.Config{}).CheckPlain(at, "quic"); err != nil {
 		t.Errorf("without a TLS configuration it gave %v", err)
 	}
-	err := transport.CheckPlain(at, transport.Config{TLS: &tls.Config{}}, "quic", "tls")
+	err := transport.Config{TLS: &tls.Config{}}.CheckPlain(at, "quic", "tls")
 	if err == nil || !strings.Contains(err.Error(), "use quic://shop.example.com:7700 or tls://shop.example.com:7700") || strings.Contains(err.Error(), "secret") {
 		t.Errorf("with one it gave %v", err)
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/sabir-go/sabir/transport"
 )
 
-// ListenUDP returns a socket for drivers over UDP, bound to the address that [transport.ListenAddr] returns under the same conditions, and
-// the address for other nodes, see [transport.AdvertisedAddr]. The caller must close the socket.
+// ListenUDP returns a socket for drivers over UDP, bound to the address that [transport.Config.ListenAddr] returns under the same conditions, and
+// the address for other nodes, see [transport.Config.AdvertisedAddr]. The caller must close the socket.
 func ListenUDP(ctx context.Context, at *url.URL, config transport.Config) (*net.UDPConn, string, error) {
-	bind, err := transport.ListenAddr(ctx, at, config)
+	bind, err := config.ListenAddr(ctx, at)
 	if err != nil {
 		return nil, "", err
 	}
@@ -32,7 +32,7 @@ func ListenUDP(ctx context.Context, at *url.URL, config transport.Config) (*net.
 		return nil, "", err
 	}
 	bound := udp.LocalAddr().(*net.UDPAddr).AddrPort()
-	addr, err := transport.AdvertisedAddr(at.Scheme, netip.AddrPortFrom(bound.Addr().Unmap(), bound.Port()), config)
+	addr, err := config.AdvertisedAddr(at.Scheme, netip.AddrPortFrom(bound.Addr().Unmap(), bound.Port()))
 	if err != nil {
 		udp.Close()
 		return nil, "", err

@@ -17,7 +17,7 @@ func TestAUDPSocketIsBoundAndItsAddressCanBeDialled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer udp.Close()
-	to, err := transport.DialAddr(parse(t, addr), transport.Config{})
+	to, err := transport.Config{}.DialAddr(parse(t, addr))
 	if err != nil {
 		t.Fatal(err)
 	}

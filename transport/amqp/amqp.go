@@ -31,7 +31,7 @@ func (bus) ConnectNamed(ctx context.Context, at *url.URL, config transport.Confi
 	}
 	ctx, cancel := config.WithDialLimit(ctx)
 	defer cancel()
-	if err := transport.CheckBroker(ctx, at, config); err != nil {
+	if err := config.CheckBroker(ctx, at); err != nil {
 		return nil, err
 	}
 	return connect(ctx, address, config, events, queueOf)

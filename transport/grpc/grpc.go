@@ -33,7 +33,7 @@ func (d driver) socket(u *url.URL, config transport.Config) (transport.Stream, *
 	if d.encrypted {
 		scheme = "tls"
 		config.TLS = withH2(config.TLS)
-	} else if err := transport.CheckPlain(u, config, "grpc+tls"); err != nil {
+	} else if err := config.CheckPlain(u, "grpc+tls"); err != nil {
 		return nil, nil, config, err
 	}
 	lower, ok := transports.Stream(scheme)

@@ -53,7 +53,7 @@ func below(u *url.URL) (transport.Stream, *url.URL, error) {
 }
 
 func (driver) Listen(ctx context.Context, at *url.URL, config transport.Config) (transport.Listener, error) {
-	if err := transport.CheckPlain(at, config, "grpc+tls", "https"); err != nil {
+	if err := config.CheckPlain(at, "grpc+tls", "https"); err != nil {
 		return nil, err
 	}
 	tcp, socket, err := below(at)
@@ -103,7 +103,7 @@ func settings() *http.HTTP2Config {
 }
 
 func (driver) Dial(ctx context.Context, to *url.URL, config transport.Config) (net.Conn, error) {
-	if err := transport.CheckPlain(to, config, "grpc+tls", "https"); err != nil {
+	if err := config.CheckPlain(to, "grpc+tls", "https"); err != nil {
 		return nil, err
 	}
 	tcp, socket, err := below(to)

@@ -29,7 +29,7 @@ func (d driver) check(u *url.URL, config transport.Config) error {
 	if d.encrypted {
 		return nil
 	}
-	return transport.CheckPlain(u, config, "https")
+	return config.CheckPlain(u, "https")
 }
 
 // whole is the address with what is left out of it filled in, as it is compared and shown.

@@ -42,7 +42,7 @@ func (d bus) connect(ctx context.Context, at *url.URL, config transport.Config, 
 	s.separator = separator
 	ctx, cancel := config.WithDialLimit(ctx)
 	defer cancel()
-	if err := transport.CheckBroker(ctx, at, config); err != nil {
+	if err := config.CheckBroker(ctx, at); err != nil {
 		return nil, err
 	}
 	return connect(ctx, s, events)

@@ -134,7 +134,7 @@ func (l *line) way(ctx context.Context, a *nats.Address, config transport.Config
 		return options, nil
 	}
 	for _, server := range a.Servers {
-		if err := transport.CheckBroker(ctx, &url.URL{Scheme: a.Scheme, Host: server}, config); err != nil {
+		if err := config.CheckBroker(ctx, &url.URL{Scheme: a.Scheme, Host: server}); err != nil {
 			return nil, err
 		}
 	}

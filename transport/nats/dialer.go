@@ -34,11 +34,11 @@ func newDialer(scheme string, config transport.Config) *dialer {
 	return d
 }
 
-// Dial is called by nats.go. Servers may announce others, to which the rule of transport.CheckBroker applies too.
+// Dial is called by nats.go. Servers may announce others, to which the rule of transport.Config.CheckBroker applies too.
 func (d *dialer) Dial(network, address string) (net.Conn, error) {
 	ctx, cancel := d.config.WithDialLimit(d.ctx)
 	defer cancel()
-	err := transport.CheckBroker(ctx, &url.URL{Scheme: d.scheme, Host: address}, d.config)
+	err := d.config.CheckBroker(ctx, &url.URL{Scheme: d.scheme, Host: address})
 	if err != nil {
 		return d.keep(nil, err)
 	}

@@ -107,7 +107,7 @@ func (e *embedded) drop() {
 func (e *embedded) start(ctx context.Context) error {
 	at := &url.URL{Scheme: e.address.Scheme, Host: net.JoinHostPort(e.address.Host, strconv.Itoa(e.address.Port))}
 	var err error
-	if e.listen, err = transport.ListenAddr(ctx, at, transport.Config{Keyed: true}); err != nil {
+	if e.listen, err = (transport.Config{Keyed: true}).ListenAddr(ctx, at); err != nil {
 		return err
 	}
 	if !e.listen.Addr().IsLoopback() && (!e.config.Keyed || e.config.Secret.None()) {
@@ -250,7 +250,7 @@ func portOf(s *server.Server) uint16 { return uint16(s.Addr().(*net.TCPAddr).Por
 
 // clientURL is the server's address for clients, as a use with the configuration tells it.
 func (e *embedded) clientURL(config transport.Config) string {
-	addr, err := transport.AdvertisedAddr("nats", netip.AddrPortFrom(e.listen.Addr(), e.port), config)
+	addr, err := config.AdvertisedAddr("nats", netip.AddrPortFrom(e.listen.Addr(), e.port))
 	if err != nil {
 		return ""
 	}

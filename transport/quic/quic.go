@@ -119,7 +119,7 @@ func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config)
 
 // Dial ends when the listener has taken the connection, so that certificates of both sides have been checked.
 func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (net.Conn, error) {
-	address, err := transport.DialAddr(to, config)
+	address, err := config.DialAddr(to)
 	if err != nil {
 		return nil, err
 	}

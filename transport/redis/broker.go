@@ -79,7 +79,7 @@ func (driver) Connect(ctx context.Context, at *url.URL, config transport.Config,
 			"name one server, or Sentinels", a.Name)
 	}
 	for _, server := range a.Servers {
-		if err := transport.CheckBroker(ctx, &url.URL{Scheme: at.Scheme, Host: server}, config); err != nil {
+		if err := config.CheckBroker(ctx, &url.URL{Scheme: at.Scheme, Host: server}); err != nil {
 			return nil, err
 		}
 	}

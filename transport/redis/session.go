@@ -43,7 +43,7 @@ func open(ctx context.Context, a *redis.Address, config transport.Config, delive
 	if err != nil {
 		return nil, err
 	}
-	if err := transport.CheckBroker(ctx, &url.URL{Host: server}, config); err != nil { // Sentinels may name any
+	if err := config.CheckBroker(ctx, &url.URL{Host: server}); err != nil { // Sentinels may name any
 		return nil, err
 	}
 	s := &session{ended: make(chan struct{}), limit: pingLimit(config)}

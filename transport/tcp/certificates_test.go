@@ -119,7 +119,7 @@ func TestBothSidesShowCertificatesOverTLS13(t *testing.T) {
 	if state := agree(t, config.Config, config.Config); state.Version != tls.VersionTLS13 {
 		t.Errorf("the version is %s", tls.VersionName(state.Version))
 	}
-	if _, err := transport.ListenAddr(t.Context(), mustParse(t, "tls://0.0.0.0:0"), transport.Config{TLS: config.Config}); err != nil {
+	if _, err := (transport.Config{TLS: config.Config}).ListenAddr(t.Context(), mustParse(t, "tls://0.0.0.0:0")); err != nil {
 		t.Errorf("with an authority file it is not enough to listen beyond loopback: %v", err)
 	}
 }
@@ -290,7 +290,7 @@ func TestWithoutAuthoritiesClientsAreNotAsked(t *testing.T) {
 	server := follow(t, transporttest.Files{Cert: files.Cert, Key: files.Key})
 	client := follow(t, transporttest.Files{CA: files.CA})
 	agree(t, server.Config, client.Config)
-	if _, err := transport.ListenAddr(t.Context(), mustParse(t, "tls://0.0.0.0:0"), transport.Config{TLS: server.Config}); err == nil {
+	if _, err := (transport.Config{TLS: server.Config}).ListenAddr(t.Context(), mustParse(t, "tls://0.0.0.0:0")); err == nil {
 		t.Error("it is enough to listen beyond loopback")
 	}
 }

@@ -20,14 +20,14 @@ func init() { transport.Register("tcp", plain{}) }
 type plain struct{}
 
 func (plain) Listen(ctx context.Context, at *url.URL, config transport.Config) (transport.Listener, error) {
-	if err := transport.CheckPlain(at, config, "tls"); err != nil {
+	if err := config.CheckPlain(at, "tls"); err != nil {
 		return nil, err
 	}
 	return listen(ctx, at, config)
 }
 
 func (plain) Dial(ctx context.Context, to *url.URL, config transport.Config) (net.Conn, error) {
-	if err := transport.CheckPlain(to, config, "tls"); err != nil {
+	if err := config.CheckPlain(to, "tls"); err != nil {
 		return nil, err
 	}
 	return dial(ctx, to, config)
@@ -41,7 +41,7 @@ type listener struct {
 }
 
 func listen(ctx context.Context, at *url.URL, config transport.Config) (*listener, error) {
-	bind, err := transport.ListenAddr(ctx, at, config)
+	bind, err := config.ListenAddr(ctx, at)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func listen(ctx context.Context, at *url.URL, config transport.Config) (*listene
 		return nil, err
 	}
 	bound := l.Addr().(*net.TCPAddr).AddrPort()
-	addr, err := transport.AdvertisedAddr(at.Scheme, netip.AddrPortFrom(bound.Addr().Unmap(), bound.Port()), config)
+	addr, err := config.AdvertisedAddr(at.Scheme, netip.AddrPortFrom(bound.Addr().Unmap(), bound.Port()))
 	if err != nil {
 		l.Close()
 		return nil, err
@@ -83,7 +83,7 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) Addr() string { return l.addr }
 
 func dial(ctx context.Context, to *url.URL, config transport.Config) (*net.TCPConn, error) {
-	address, err := transport.DialAddr(to, config)
+	address, err := config.DialAddr(to)
 	if err != nil {
 		return nil, err
 	}

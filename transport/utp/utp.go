@@ -43,7 +43,7 @@ func settings(config transport.Config) session.Settings {
 }
 
 func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config) (transport.Listener, error) {
-	if err := transport.CheckPlain(at, config, "quic", "tls"); err != nil {
+	if err := config.CheckPlain(at, "quic", "tls"); err != nil {
 		return nil, err
 	}
 	udp, addr, err := transports.ListenUDP(ctx, at, config)
@@ -76,10 +76,10 @@ func (carrier) Listen(ctx context.Context, at *url.URL, config transport.Config)
 }
 
 func (carrier) Dial(ctx context.Context, to *url.URL, config transport.Config) (net.Conn, error) {
-	if err := transport.CheckPlain(to, config, "quic", "tls"); err != nil {
+	if err := config.CheckPlain(to, "quic", "tls"); err != nil {
 		return nil, err
 	}
-	address, err := transport.DialAddr(to, config)
+	address, err := config.DialAddr(to)
 	if err != nil {
 		return nil, err
 	}
