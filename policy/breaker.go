@@ -72,7 +72,7 @@ func (c Breaker) Middleware() sabir.Middleware {
 	local := func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 		b := c.newCircuit(a, "", nil)
 		return func(ctx context.Context, r *sabir.Request) error {
-			if BreakerState(b.state.Load()) != Closed {
+			if breakerState(b.state.Load()) != closed {
 				return b.try(ctx, r, next)
 			}
 			err := error(sabir.ErrPanic) // unless next returns
@@ -101,18 +101,17 @@ func isFailure(e *sabir.Error) bool {
 	return false
 }
 
-// BreakerState is the state of a circuit breaker.
-type BreakerState int32
+// breakerState is the state of a circuit breaker.
+type breakerState int32
 
-// The states of a breaker.
 const (
-	Closed   BreakerState = iota // calls go through
-	HalfOpen                     // a few probes go through
-	Open                         // no call goes through, until the time of OpenFor has passed and the next call comes
+	closed   breakerState = iota // calls go through
+	halfOpen                     // a few probes go through
+	open                         // no call goes through, until the time of OpenFor has passed and the next call comes
 )
 
-// String is "closed", "half-open" or "open".
-func (s BreakerState) String() string {
+// String is what BreakerStates says of it.
+func (s breakerState) String() string {
 	return [...]string{"closed", "half-open", "open"}[s]
 }
 
@@ -143,26 +142,27 @@ func (s *BreakerStates) add(action string, c *circuit) {
 	}, action)
 }
 
-// Of is the state of an action's breaker; false when there is none. That of one node's action has the name "users.get@node-1", and
+// Of is the state of an action's breaker: "closed" while calls go through, "half-open" while a few probes do, "open" while none does, until the
+// time of OpenFor has passed and the next call comes; known is false when there is none. That of one node's action has the name "users.get@node-1", and
 // "users.get" is then that of calls which reached no node.
-func (s *BreakerStates) Of(action string) (BreakerState, bool) {
+func (s *BreakerStates) Of(action string) (state string, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.circuits[action].Value()
 	if c == nil {
-		return Closed, false
+		return "", false
 	}
-	return BreakerState(c.state.Load()), true
+	return breakerState(c.state.Load()).String(), true
 }
 
 // All is the state of each breaker, by the name that Of takes.
-func (s *BreakerStates) All() map[string]BreakerState {
+func (s *BreakerStates) All() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make(map[string]BreakerState, len(s.circuits))
+	all := make(map[string]string, len(s.circuits))
 	for action, held := range s.circuits {
 		if c := held.Value(); c != nil {
-			all[action] = BreakerState(c.state.Load())
+			all[action] = breakerState(c.state.Load()).String()
 		}
 	}
 	return all
@@ -231,7 +231,7 @@ func (c *circuit) count(err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if BreakerState(c.state.Load()) != Closed {
+	if breakerState(c.state.Load()) != closed {
 		return // begun before the breaker opened
 	}
 	sum := c.current.Add(oneCall+oneFailure) + c.previous.Load()
@@ -251,16 +251,16 @@ func isNeither(e *sabir.Error) bool {
 // open, like all changes of the state, runs under mu, and signals there so that signals come in the order of the changes.
 func (c *circuit) open() {
 	c.until = time.Now().Add(c.OpenFor)
-	c.change(Open, signal.BreakerOpened)
+	c.change(open, signal.BreakerOpened)
 }
 
-func (c *circuit) change(to BreakerState, kind string) {
-	was := BreakerState(c.state.Swap(int32(to)))
+func (c *circuit) change(to breakerState, kind string) {
+	was := breakerState(c.state.Swap(int32(to)))
 	if c.troubled != nil && !c.gone {
 		switch {
-		case was == Closed && to != Closed:
+		case was == closed && to != closed:
 			c.troubled.Add(1)
-		case was != Closed && to == Closed:
+		case was != closed && to == closed:
 			c.troubled.Add(-1)
 		}
 	}
@@ -295,11 +295,11 @@ func (c *circuit) try(ctx context.Context, r *sabir.Request, next sabir.Handler)
 func (c *circuit) admit() (round int, refused error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if BreakerState(c.state.Load()) == Closed {
+	if breakerState(c.state.Load()) == closed {
 		return -1, nil // closed by another meanwhile; it counts for no round
 	}
 	wait := time.Until(c.until)
-	switch half := BreakerState(c.state.Load()) == HalfOpen; {
+	switch half := breakerState(c.state.Load()) == halfOpen; {
 	case half && c.free > 0:
 	case wait > 0:
 		return 0, &sabir.Error{Code: sabir.CodeUnavailable, Name: sabir.ErrBreakerOpen.Name, Retryable: true, Data: retryAfter(wait), Node: c.action.Node,
@@ -308,7 +308,7 @@ func (c *circuit) admit() (round int, refused error) {
 		c.round, c.free, c.successes = c.round+1, c.Probes, 0
 		c.until = time.Now().Add(c.OpenFor)
 		if !half {
-			c.change(HalfOpen, signal.BreakerHalfOpen)
+			c.change(halfOpen, signal.BreakerHalfOpen)
 		}
 	}
 	c.free--
@@ -326,7 +326,7 @@ func (c *circuit) onNode() string {
 func (c *circuit) settle(round int, failed, neither bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if BreakerState(c.state.Load()) != HalfOpen || round != c.round {
+	if breakerState(c.state.Load()) != halfOpen || round != c.round {
 		return
 	}
 	switch {
@@ -338,7 +338,7 @@ func (c *circuit) settle(round int, failed, neither bool) {
 		if c.successes++; c.successes == c.Probes {
 			c.current.Store(0)
 			c.previous.Store(0)
-			c.change(Closed, signal.BreakerClosed)
+			c.change(closed, signal.BreakerClosed)
 		}
 	}
 }

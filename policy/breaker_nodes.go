@@ -48,7 +48,7 @@ func (s *circuits) count(r *sabir.Request, err error) {
 	}
 	c := s.of(r.Node())
 	switch {
-	case BreakerState(c.state.Load()) != Closed: // begun before it opened, or sent there because there is no other
+	case breakerState(c.state.Load()) != closed: // begun before it opened, or sent there because there is no other
 	case err == nil:
 		c.succeeded()
 	default:
@@ -83,7 +83,7 @@ func (s *circuits) forget(all map[string]*circuit, there []string) {
 		}
 		delete(all, node)
 		c.mu.Lock()
-		if BreakerState(c.state.Load()) != Closed && !c.gone {
+		if breakerState(c.state.Load()) != closed && !c.gone {
 			s.troubled.Add(-1)
 		}
 		c.gone = true
@@ -111,7 +111,7 @@ func (s *circuits) try(ctx context.Context, r *sabir.Request) error {
 	var refused error
 	for i, node := range nodes {
 		c := s.of(node)
-		if BreakerState(c.state.Load()) == Closed {
+		if breakerState(c.state.Load()) == closed {
 			continue
 		}
 		round, wait := c.admit()

@@ -8,8 +8,8 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// BreakerInfo is the state of one breaker, as $breakers.list has it.
-type BreakerInfo struct {
+// breakerInfo is the state of one breaker, as $breakers.list has it.
+type breakerInfo struct {
 	Action string `json:"action"` // as BreakerStates.Of takes it
 	State  string `json:"state"`  // "closed", "half-open" or "open"
 }
@@ -20,14 +20,14 @@ type BreakerInfo struct {
 //	node := sabir.NewNode(sabir.Serve(users, states.Service()), sabir.Use(policy.Breaker{States: &states}))
 func (s *BreakerStates) Service() *sabir.Service {
 	service := sabir.NewService("$breakers", sabir.Doc("tells the states of the node's circuit breakers"))
-	sabir.Handle(service, "list", func(context.Context, sabir.Empty) ([]BreakerInfo, error) {
-		list := []BreakerInfo{}
+	sabir.Handle(service, "list", func(context.Context, sabir.Empty) ([]breakerInfo, error) {
+		list := []breakerInfo{}
 		for action, state := range s.All() {
-			list = append(list, BreakerInfo{action, state.String()})
+			list = append(list, breakerInfo{action, state})
 		}
-		slices.SortFunc(list, func(a, b BreakerInfo) int {
-			if (a.State == Closed.String()) != (b.State == Closed.String()) { // those that are open first, since the list is bounded
-				if b.State == Closed.String() {
+		slices.SortFunc(list, func(a, b breakerInfo) int {
+			if (a.State == "closed") != (b.State == "closed") { // those that are open first, since the list is bounded
+				if b.State == "closed" {
 					return -1
 				}
 				return 1

@@ -97,8 +97,8 @@ func (c *Cache) InvalidateOn(s *sabir.Service, event string, patterns ...string)
 // context ends before it has an answer, one of those that wait takes over and runs the handler for the rest. A call
 // nested in the one it would have to wait for does not wait.
 //
-// Errors are not kept. sabir.NoCache makes a call run the handler, and keeps the answer. The signals are signal.CacheHit,
-// and signal.CacheMiss for each call that found no answer.
+// Errors are not kept. sabir.NoCache makes a call run the handler, and keeps the answer. The signals are "cache.hit",
+// and "cache.miss" for each call that found no answer.
 //
 // An answer is copied shallowly for each caller: what it points to (slices, maps, pointers) is shared by all, and must not
 // be changed, by the handler neither, unless Clone is set. Of an input, what it points to must not

@@ -84,7 +84,7 @@ func TestABreakerIsOfEachNodeItsOwn(t *testing.T) {
 	for range 15 {
 		n.call(t.Context())
 	}
-	if s, ok := states.Of("svc.it@a"); !ok || s != policy.Open {
+	if s, ok := states.Of("svc.it@a"); !ok || s != "open" {
 		t.Errorf("that of the sick node is %v", s)
 	}
 	runs, failed := n.runs.Load(), 0
@@ -100,7 +100,7 @@ func TestABreakerIsOfEachNodeItsOwn(t *testing.T) {
 	}
 	n.serve.Delete("a")
 	for limit := time.Now().Add(time.Minute); ; {
-		if s, _ := states.Of("svc.it@a"); s == policy.Closed {
+		if s, _ := states.Of("svc.it@a"); s == "closed" {
 			break
 		}
 		if n.call(t.Context()); time.Now().After(limit) {
@@ -283,7 +283,7 @@ func TestABreakerDoesNotHideThatNoNodeOffersTheAction(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s, _ := states.Of("svc.it"); s != policy.Closed {
+	if s, _ := states.Of("svc.it"); s != "closed" {
 		t.Errorf("the breaker of calls that reach no node is %v", s)
 	}
 }

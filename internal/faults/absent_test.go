@@ -200,7 +200,7 @@ func TestRetriesAndMetricsSeeTheCallsOfAKilledNodeAndBreakersDoNot(t *testing.T)
 	for range 4 {
 		_, _ = sabir.Call[echoed](t.Context(), n, "work.echo", echo{})
 	}
-	if state, _ := states.Of("work.echo"); state != policy.Closed { // an open one would hide that no node offers the action
+	if state, _ := states.Of("work.echo"); state != "closed" { // an open one would hide that no node offers the action
 		t.Errorf("the breaker is %v", state)
 	}
 	retried := 0
