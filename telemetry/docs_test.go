@@ -18,7 +18,10 @@ func TestTheGuideListsEveryMetric(t *testing.T) {
 		names = append(names, m.duration, m.ended, m.active, m.errors)
 	}
 	for _, s := range signalMetrics {
-		names = append(names, s.metric, s.kind)
+		names = append(names, s.metric)
+		if !strings.Contains(string(text), "`"+s.kind+"`") {
+			t.Errorf("docs/telemetry.md does not list the signal %s", s.kind)
+		}
 	}
 	names = append(names, "sabir.breaker.open", "sabir.signals")
 	for _, m := range (writer{}).refused(introspect.Refused{}) {
