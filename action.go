@@ -136,7 +136,7 @@ type definition struct {
 	examples    []struct{ In, Out any }
 	deprecated  string
 	middlewares []Middleware
-	rules       []callerRule // see Allow
+	rules       []Allow // see Allow
 	given       option.Given
 	problems    []error // of the options
 	open        func(a *Action, n *Node, s *Service) (local, error)

@@ -8,106 +8,75 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir/internal/identity"
-	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
-// Allow says who may call an action, open a stream or send an event to a handler; given to [NewService], who may do so with any of
-// the service. All of its conditions must hold. Of several Allow in one place one is enough; where a service and its action have
-// some, both places must allow. Without any, all may that can reach it.
+// Allow is an option of services, actions, streams and event handlers that says who may call them, open them or send them events; that of a
+// service counts for all that the service has. All of its conditions must hold. Of several Allow in one place one is enough; where a service
+// and its action have some, both places must allow. Without any, all may that can reach it.
 //
-//	billing := sabir.NewService("billing", sabir.Allow(sabir.FromNodes("orders-*", "spiffe://example.org/gateway")))
-//	sabir.Handle(billing, "refund", refund, sabir.Allow(sabir.FromServices("support"), sabir.Audited()))
+//	billing := sabir.NewService("billing", sabir.Allow{Nodes: []string{"orders-*", "spiffe://example.org/gateway"}})
+//	sabir.Handle(billing, "refund", refund, sabir.Allow{Services: []string{"support"}, Audited: true})
 //
 // A caller that is refused gets [ErrCallerRefused] before its input is validated; an event that is refused is dropped. A node that joins
 // a cluster with such rules does not start unless nodes prove their names, see [cluster.TLS] and [cluster.NodeKeys]: without that nobody
-// could be told from anybody else.
-func Allow(conditions ...Condition) interface {
-	ServiceOption
-	ActionOption
-	EventOption
-} {
-	a := allowOption{where: option.Caller()}
-	for _, c := range conditions {
-		c(&a.rule)
-	}
-	return a
+// could be told from anybody else. An Allow without Nodes and Services, or with a list that is empty, is an error of the service's start.
+type Allow struct {
+	// Nodes holds for what comes from a node with one of these names: a URI of its certificate, such as a SPIFFE ID, a DNS name, or without
+	// those its common name; or its NodeID, which counts with [cluster.NodeKeys] only. "*" in a pattern stands for any text without a slash.
+	// A node's own services pass. Default: any node.
+	//
+	// Certificates prove names over tls:// and quic:// only: over other transports TLS may end at a proxy or a broker, so no node has a name
+	// there without [cluster.NodeKeys], and a node with such a rule does not start.
+	Nodes []string
+	// Services holds for what a handler of one of these services has called or emitted, with the context that it was given; by full name, or
+	// by name for any version. The calling node vouches for that by its name, so name the nodes too where not each may speak for each
+	// service. Default: any service, and what no service calls.
+	Services []string
+	// Audited logs each decision of the rule, allowed or refused, at level Info or Warn: principal, node, its names, service, action, verdict.
+	Audited bool
 }
 
-type allowOption struct {
-	rule  callerRule
-	where option.Site
-}
-
-// Condition is a condition of [Allow].
-type Condition func(*callerRule)
-
-// FromNodes holds for what comes from a node with one of the names: a URI of its certificate, such as a SPIFFE ID, a DNS name, or without
-// those its common name; or its NodeID, which counts with [cluster.NodeKeys] only. "*" in a pattern stands for any text without a slash.
-// A node's own services pass.
-//
-// Certificates prove names over tls:// and quic:// only: over other transports TLS may end at a proxy or a broker, so no node has a name there
-// without [cluster.NodeKeys], and a node with such a rule does not start.
-func FromNodes(patterns ...string) Condition {
-	return func(r *callerRule) { r.nodes, r.limitsNodes = append(r.nodes, patterns...), true }
-}
-
-// FromServices holds for what a handler of one of the services has called or emitted, with the context that it was given; by full name, or
-// by name for any version. The calling node vouches for that by its name, so name the nodes too where not each may speak for each
-// service.
-func FromServices(names ...string) Condition {
-	return func(r *callerRule) { r.services, r.limitsServices = append(r.services, names...), true }
-}
-
-// Audited logs each decision of the rule, allowed or refused, at level Info or Warn: principal, node, its names, service, action, verdict.
-func Audited() Condition { return func(r *callerRule) { r.audited = true } }
-
-// callerRule is one Allow.
-type callerRule struct {
-	nodes, services             []string
-	limitsNodes, limitsServices bool
-	audited                     bool
-}
-
-func (o allowOption) problem() string {
-	for _, p := range o.rule.nodes {
+// problem is what keeps the rule from being one; "" for nothing.
+func (r *Allow) problem() string {
+	for _, p := range r.Nodes {
 		if _, err := path.Match(p, ""); err != nil || p == "" {
-			return "Allow: FromNodes has the pattern \"" + p + "\", which takes no name"
+			return "Allow: Nodes has the pattern \"" + p + "\", which takes no name"
 		}
 	}
-	switch r := &o.rule; {
-	case r.limitsNodes && len(r.nodes) == 0 || r.limitsServices && (len(r.services) == 0 || slices.Contains(r.services, "")):
-		return "Allow: FromNodes and FromServices need names"
-	case !r.limitsNodes && !r.limitsServices:
-		return "Allow says of nobody that they may: give it FromNodes or FromServices"
+	switch {
+	case r.Nodes != nil && len(r.Nodes) == 0 || r.Services != nil && (len(r.Services) == 0 || slices.Contains(r.Services, "")):
+		return "Allow: Nodes and Services need names"
+	case r.Nodes == nil && r.Services == nil:
+		return "Allow says of nobody that they may: give it Nodes or Services"
 	}
 	return ""
 }
 
-func (o allowOption) applyService(s *Service) {
-	if bad := o.problem(); bad != "" {
-		s.problem(o.where, "%s", bad)
+func (r Allow) applyService(s *Service) {
+	if bad := r.problem(); bad != "" {
+		s.problem(s.where, "%s", bad)
 	}
-	s.rules = append(s.rules, o.rule)
+	s.rules = append(s.rules, r)
 }
 
-func (o allowOption) applyAction(d *definition) {
-	if bad := o.problem(); bad != "" {
-		d.problems = append(d.problems, &Error{Code: CodeInvalidArgument, Name: nameBadService, Message: o.where.String() + ": " + bad})
+func (r Allow) applyAction(d *definition) {
+	if bad := r.problem(); bad != "" {
+		d.problems = append(d.problems, &Error{Code: CodeInvalidArgument, Name: nameBadService, Message: d.where.String() + ": " + bad})
 	}
-	d.rules = append(d.rules, o.rule)
+	d.rules = append(d.rules, r)
 }
 
-func (o allowOption) applyEvent(d *eventDefinition) {
-	if bad := o.problem(); bad != "" {
-		d.problems = append(d.problems, &Error{Code: CodeInvalidArgument, Name: nameBadService, Message: o.where.String() + ": " + bad})
+func (r Allow) applyEvent(d *eventDefinition) {
+	if bad := r.problem(); bad != "" {
+		d.problems = append(d.problems, &Error{Code: CodeInvalidArgument, Name: nameBadService, Message: d.where.String() + ": " + bad})
 	}
-	d.rules = append(d.rules, o.rule)
+	d.rules = append(d.rules, r)
 }
 
 // allowed returns the middleware that holds the rules of a service and of one of its members; nil where there are none, so that
 // nothing is checked then. It is the outermost one: who is refused learns nothing from those inside.
-func (n *Node) allowed(service, own []callerRule) []Middleware {
+func (n *Node) allowed(service, own []Allow) []Middleware {
 	if service == nil && own == nil {
 		return nil
 	}
@@ -142,15 +111,15 @@ func (n *Node) withoutIdentities() bool { return len(n.joins) > 0 && !n.joins[0]
 const wantNames = "join over tls:// or quic:// with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys"
 
 // decide reports whether one of the rules takes the caller, and logs that where one of them is audited.
-func (n *Node) decide(ctx context.Context, rules []callerRule, from caller, what string) bool {
+func (n *Node) decide(ctx context.Context, rules []Allow, from caller, what string) bool {
 	allowed := rules == nil
 	audited := false
 	for i := range rules {
 		if rules[i].takes(from) {
-			allowed, audited = true, rules[i].audited
+			allowed, audited = true, rules[i].Audited
 			break
 		}
-		audited = audited || rules[i].audited
+		audited = audited || rules[i].Audited
 	}
 	switch {
 	case audited && allowed:
@@ -161,18 +130,18 @@ func (n *Node) decide(ctx context.Context, rules []callerRule, from caller, what
 	return allowed
 }
 
-func (r *callerRule) takes(from caller) bool {
-	if r.limitsNodes && from.link != nil && !identity.Takes(r.nodes, from.link.Peer().Names) {
+func (r *Allow) takes(from caller) bool {
+	if r.Nodes != nil && from.link != nil && !identity.Takes(r.Nodes, from.link.Peer().Names) {
 		return false
 	}
-	if !r.limitsServices {
+	if r.Services == nil {
 		return true
 	}
 	if from.link != nil && len(from.link.Peer().Names) == 0 {
 		return false // nobody vouches for what it says
 	}
 	_, short, _ := strings.Cut(from.service, ".")
-	return from.service != "" && (slices.Contains(r.services, from.service) || versioned(from.service) && slices.Contains(r.services, short))
+	return from.service != "" && (slices.Contains(r.Services, from.service) || versioned(from.service) && slices.Contains(r.Services, short))
 }
 
 // versioned reports whether the full name of a service begins with a version: "v2.users".

@@ -21,8 +21,8 @@ type eventDefinition struct {
 	group       string
 	queue       int
 	middlewares []Middleware
-	rules       []callerRule // see Allow
-	grouped     bool         // ConsumerGroup set the group
+	rules       []Allow // see Allow
+	grouped     bool    // ConsumerGroup set the group
 	bestEffort  bool
 	given       option.Given
 	problems    []error // of the options

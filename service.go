@@ -29,7 +29,7 @@ type Service struct {
 	once        bool          // see Once
 	sends       []MessageType // see Sends
 	middlewares []Middleware
-	rules       []callerRule
+	rules       []Allow
 	definitions []*definition
 	defined     map[string]*definition // the same by name
 	handlers    []*eventDefinition

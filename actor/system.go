@@ -55,7 +55,7 @@ type Config struct {
 	MaxProcesses int          // Default: 16 Mi
 	Workers      int          // callbacks that run at once, without those that block. Default: GOMAXPROCS
 
-	// Nodes are the nodes whose processes reach those of this one: by patterns of their proven names, as sabir.FromNodes has
+	// Nodes are the nodes whose processes reach those of this one: by patterns of their proven names, as sabir.Allow has
 	// them. With the processes of all other nodes nothing is exchanged, in either direction: no message, call, link, monitor or
 	// spawn. The log has each link's verdict as "audit". A node with it does not join a cluster where nodes prove no names. Default: all.
 	Nodes []string

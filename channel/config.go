@@ -30,7 +30,7 @@ type Config struct {
 	// On a channel of webhook.Event "json" is the structured mode of CloudEvents, and "binary" the binary mode, with the event's attributes as headers of the
 	// broker. Consumers read both.
 	Codec string
-	// PublishedBy names the nodes that may publish to the channel, by patterns of their proven names, as sabir.FromNodes does: names in the
+	// PublishedBy names the nodes that may publish to the channel, by patterns of their proven names, as sabir.Allow does: names in the
 	// certificate of cluster.TLS, or without one the id with cluster.NodeKey. Default: whoever may write to the channel at the broker may.
 	//
 	// Each message then has a signature of the node that published it, over the channel's name, the message's ID and its data. Consumers

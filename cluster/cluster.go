@@ -129,7 +129,7 @@ func nodeKeyFrom(function, text string, err error, at option.Site) Option {
 //	})
 //
 // A node that has the key of "orders-*" alone cannot say that it is "billing-1", whatever cluster key it has; which of the nodes called
-// "orders-*" it is, nothing proves. So rules by sabir.FromNodes and [Vouchers] hold by ids, over every transport and brokers, without
+// "orders-*" it is, nothing proves. So rules by sabir.Allow and [Vouchers] hold by ids, over every transport and brokers, without
 // certificates. Several keys for one pattern are separated by commas, as while one is replaced.
 //
 // To introduce node keys without a stop, give all nodes their NodeKey first, and NodeKeys when all have one. Default: ids are not proven.
@@ -152,7 +152,7 @@ func TLS(config *tls.Config) Option {
 }
 
 // Vouchers names the nodes whose word this one takes for whom a call is made (the principal of package web/auth): by patterns of their
-// proven names, as sabir.FromNodes does. They are the gateways, and the nodes that pass calls of theirs on. A principal that
+// proven names, as sabir.Allow does. They are the gateways, and the nodes that pass calls of theirs on. A principal that
 // comes from any other node is dropped, so that its call is one of nobody.
 //
 // By default no node vouches where links have certificates or there are [NodeKeys]. Where all nodes share a key, each could pretend to be any other, and all vouch.
@@ -168,7 +168,7 @@ func Vouchers(patterns ...string) Option {
 	})
 }
 
-// OfferedBy names the nodes from which this one takes a service, by patterns of their proven names, as sabir.FromNodes does. What another node
+// OfferedBy names the nodes from which this one takes a service, by patterns of their proven names, as sabir.Allow does. What another node
 // offers under the name, in any version, is left out, with a warning in the log: this node neither calls it there nor sends it events. Nor
 // does another node get events as a member of a group of the name. "*" in the service's name stands for any text.
 //

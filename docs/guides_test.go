@@ -231,8 +231,8 @@ func TestContractsOfTheGuide(t *testing.T) {
 
 func allowed(refund func(context.Context, OrderEvent) (sabir.Empty, error)) *sabir.Service {
 	// doc: allow
-	billing := sabir.NewService("billing", sabir.Allow(sabir.FromNodes("orders-*", "spiffe://example.org/gateway")))
-	sabir.Handle(billing, "refund", refund, sabir.Allow(sabir.FromServices("support"), sabir.Audited()))
+	billing := sabir.NewService("billing", sabir.Allow{Nodes: []string{"orders-*", "spiffe://example.org/gateway"}})
+	sabir.Handle(billing, "refund", refund, sabir.Allow{Services: []string{"support"}, Audited: true})
 	// end
 	return billing
 }

@@ -38,16 +38,16 @@ func described(t *testing.T) (folders []string) {
 }
 
 // optionTypes tells options by the type that their functions return. structs is the folder of those that are structs, whose comments
-// say that they are options.
-var optionTypes = []struct{ where, pattern, structs string }{
-	{"node (`sabir.NewNode`)", `\bNodeOption\b`, "."},
-	{"service (`sabir.NewService`)", `\bServiceOption\b`, "-"},
-	{"action, stream and contract", `\bActionOption\b`, "-"},
-	{"event handler", `\bEventOption\b`, "-"},
-	{"`sabir.Emit`", `\bEmitOption\b`, "-"},
-	{"call", `\bCallOption\b`, "-"},
-	{"`sabir.Join`", `^cluster\.Option$|^Option$|\bcluster\.Option\b`, "cluster"},
-	{"`sabir.HTTP`", `\bHTTPOption\b`, "-"},
+// say that they are options, and of what.
+var optionTypes = []struct{ where, pattern, structs, of string }{
+	{"node (`sabir.NewNode`)", `\bNodeOption\b`, ".", "NewNode"},
+	{"service (`sabir.NewService`)", `\bServiceOption\b`, ".", "services"},
+	{"action, stream and contract", `\bActionOption\b`, ".", "actions"},
+	{"event handler", `\bEventOption\b`, ".", "event handlers"},
+	{"`sabir.Emit`", `\bEmitOption\b`, "-", ""},
+	{"call", `\bCallOption\b`, "-", ""},
+	{"`sabir.Join`", `^cluster\.Option$|^Option$|\bcluster\.Option\b`, "cluster", "Join"},
+	{"`sabir.HTTP`", `\bHTTPOption\b`, "-", ""},
 }
 
 func parsePackage(t *testing.T, folder string) (*doc.Package, *token.FileSet) {
@@ -114,7 +114,7 @@ func options(t *testing.T) string {
 			p, set := parsePackage(t, folder)
 			if folder == o.structs {
 				for _, option := range p.Types {
-					if strings.HasPrefix(option.Doc, option.Name+" is an option ") {
+					if strings.HasPrefix(option.Doc, option.Name+" is an option ") && strings.Contains(p.Synopsis(option.Doc), o.of) {
 						fmt.Fprintf(&rows, "| `%s.%s{…}` | %s |\n", p.Name, option.Name, firstSentence(p, option.Doc))
 					}
 				}

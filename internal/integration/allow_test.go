@@ -126,12 +126,12 @@ func vaultNode(t *testing.T, ca *authority, log *auditLog, came chan string, opt
 		who, _ := auth.FromContext(ctx)
 		return who.Subject, nil
 	}
-	sabir.Handle(vault, "open", open, sabir.Allow(sabir.FromNodes("orders-*", "spiffe://example.org/mail"), sabir.Audited()))
+	sabir.Handle(vault, "open", open, sabir.Allow{Nodes: []string{"orders-*", "spiffe://example.org/mail"}, Audited: true})
 	sabir.HandleStream(vault, "watch", func(_ context.Context, s *sabir.Stream[sabir.Empty, int]) error { return s.Send(1) },
-		sabir.Allow(sabir.FromNodes("orders-*", "spiffe://example.org/mail"), sabir.Audited()))
-	sabir.Handle(vault, "charge", open, sabir.Allow(sabir.FromNodes("orders-*"), sabir.FromServices("billing"), sabir.Audited()))
+		sabir.Allow{Nodes: []string{"orders-*", "spiffe://example.org/mail"}, Audited: true})
+	sabir.Handle(vault, "charge", open, sabir.Allow{Nodes: []string{"orders-*"}, Services: []string{"billing"}, Audited: true})
 	sabir.On(vault, "vault.note", func(_ context.Context, from string) error { came <- from; return nil },
-		sabir.Allow(sabir.FromNodes("orders-*"), sabir.Audited()))
+		sabir.Allow{Nodes: []string{"orders-*"}, Audited: true})
 	options = append(options, cluster.TLS(ca.config(t, "vault", "")))
 	return startAllowed(t, sabir.NewNode(sabir.NodeID("vault"), sabir.Logger(slog.New(slog.NewTextHandler(log, nil))), sabir.Serve(vault),
 		sabir.Join("tls://127.0.0.1:0", options...)))
@@ -233,7 +233,7 @@ func TestANodeWithRulesDoesNotJoinWhereNamesAreNotProven(t *testing.T) {
 		"over a transport whose links show no names": sabir.Join("https://127.0.0.1:0", cluster.TLS(ca.config(t, "vault", ""))),
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := sabir.NewService("vault", sabir.Allow(sabir.FromNodes("orders-*")))
+			s := sabir.NewService("vault", sabir.Allow{Nodes: []string{"orders-*"}})
 			sabir.Handle(s, "open", func(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, nil })
 			n := sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(s), join)
 			if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "over tls:// or quic:// with cluster.TLS") {
@@ -297,7 +297,7 @@ func TestNamesInCertificateFilesAreProvenWhicheverNodeDials(t *testing.T) {
 		for _, scheme := range []string{"tls", "quic"} {
 			t.Run(dials+" over "+scheme, func(t *testing.T) {
 				open := sabir.NewAction[sabir.Empty, sabir.Empty]("vault.open")
-				vault := sabir.NewService("vault", sabir.Allow(sabir.FromNodes("orders-*")))
+				vault := sabir.NewService("vault", sabir.Allow{Nodes: []string{"orders-*"}})
 				open.Handle(vault, func(context.Context, sabir.Empty) (none sabir.Empty, err error) { return none, nil })
 				join := func(id string, seeds ...string) *sabir.Node {
 					options := []sabir.NodeOption{sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)),

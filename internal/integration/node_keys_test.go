@@ -38,7 +38,7 @@ func nodeKeys(t *testing.T) cluster.Option {
 // vaultOf is a node whose service only nodes called orders-* may call.
 func vaultOf(t *testing.T, address string, log *auditLog, options ...cluster.Option) *sabir.Node {
 	t.Helper()
-	vault := sabir.NewService("vault", sabir.Allow(sabir.FromNodes("orders-*"), sabir.Audited()))
+	vault := sabir.NewService("vault", sabir.Allow{Nodes: []string{"orders-*"}, Audited: true})
 	sabir.Handle(vault, "open", func(ctx context.Context, _ sabir.Empty) (string, error) {
 		who, _ := auth.FromContext(ctx)
 		return who.Subject, nil
