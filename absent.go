@@ -227,7 +227,7 @@ func (a *remoteAction) await(ctx context.Context, o *callOptions, absent error) 
 			}
 			return e, nil
 		}
-		if n.State() == StateStopped { // nobody comes any more
+		if n.stateNow() == stateStopped { // nobody comes any more
 			return nil, absent
 		}
 		if over == nil {

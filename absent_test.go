@@ -268,7 +268,7 @@ func TestStartTimeoutEndsAWaitForWhatIsMissingAndNamesIt(t *testing.T) {
 	if names, _ := sabir.DataAs[map[string][]string](err); !slices.Equal(names["missing"], []string{"stock", "users"}) {
 		t.Errorf("the data is %v", names)
 	}
-	if n.State() != sabir.StateStopped {
+	if n.State() != "stopped" {
 		t.Errorf("the node is %v", n.State())
 	}
 }

@@ -295,7 +295,7 @@ func (n *Node) notFound(kind, name string) *Error {
 }
 
 func (n *Node) notFoundAmong(kind, name string, known []string) *Error {
-	if state := n.State(); state != StateRunning {
+	if state := n.stateNow(); state != stateRunning {
 		return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true,
 			Message: "no " + kind + " is called " + name + ": the node is " + state.String()}
 	}

@@ -35,7 +35,7 @@ func start(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if node.State() != sabir.StateRunning {
+		if node.State() != "running" {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -137,9 +137,9 @@ func (n *Node) cannotEmit(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return newOperation(n, "", name).contextError(err)
 	}
-	if state := n.State(); state == StateCreated || state == StateStopped {
+	if state := n.stateNow(); state == stateCreated || state == stateStopped {
 		return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id,
-			Message: "cannot emit " + name + ": node " + n.id + " is " + state.String() + ", not " + StateRunning.String()}
+			Message: "cannot emit " + name + ": node " + n.id + " is " + state.String() + ", not " + stateRunning.String()}
 	}
 	return nil
 }

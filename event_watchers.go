@@ -111,7 +111,7 @@ func (n *Node) nextWatched(name string, q *watcherQueue) (watchedEvent, bool) {
 		n.log.Warn("events were lost: those who watch them are too slow", "node", n.id, "watcher", name, "lost", q.lost)
 		q.lost = 0
 	}
-	if n.State() == StateStopped {
+	if n.stateNow() == stateStopped {
 		for _, e := range q.events {
 			n.memory.Own().Give(len(e.payload))
 		}

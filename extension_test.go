@@ -133,7 +133,7 @@ func startLogged(t *testing.T, id string, log *slog.Logger, options ...sabir.Nod
 
 func stopIfRunning(t *testing.T, n *sabir.Node) {
 	t.Helper()
-	if n.State() != sabir.StateRunning {
+	if n.State() != "running" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -314,7 +314,7 @@ func postedWhileStopping(t *testing.T, network string) bool {
 func TestAnExtensionStartsBeforeTheNodeJoinsAndTheServicesStart(t *testing.T) {
 	r := newRecorder()
 	r.start = func(n *sabir.Node) error {
-		if n.ID() != "a" || n.State() != sabir.StateStarting || n.Info().Addr != "" {
+		if n.ID() != "a" || n.State() != "starting" || n.Info().Addr != "" {
 			t.Errorf("%s is %v at %q", n.ID(), n.State(), n.Info().Addr)
 		}
 		return nil

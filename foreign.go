@@ -74,7 +74,7 @@ func (n *Node) SetForeign(node ForeignNode, offer ForeignOffer) error {
 func (n *Node) followForeign(change uint64) {
 	n.tableLock.Lock()
 	defer n.tableLock.Unlock()
-	if n.State() == StateStopped || n.foreign.followed >= change {
+	if n.stateNow() == stateStopped || n.foreign.followed >= change {
 		return
 	}
 	if n.mesh.Load() == nil { // which compares nodes otherwise
@@ -279,7 +279,7 @@ func (f *foreignNodes) list(nodes []introspect.Node) []introspect.Node {
 		info := offer.Node
 		info.ID, info.Services, info.Actions = id, len(offer.Services), len(offer.Actions)
 		if info.State == "" {
-			info.State = StateRunning.String()
+			info.State = stateRunning.String()
 		}
 		nodes = append(nodes, info)
 	}

@@ -65,9 +65,9 @@ func (n *Node) Start(ctx context.Context) error {
 	if err := n.check(); err != nil {
 		return err
 	}
-	if !n.state.CompareAndSwap(int32(StateCreated), int32(StateStarting)) {
+	if !n.state.CompareAndSwap(int32(stateCreated), int32(stateStarting)) {
 		return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id,
-			Message: "cannot start node " + n.id + ": it is " + n.State().String() + "; a node starts once, by Start or by Run"}
+			Message: "cannot start node " + n.id + ": it is " + n.stateNow().String() + "; a node starts once, by Start or by Run"}
 	}
 	n.lifecycle.mustLock() // before the node runs, nothing has the lock for long
 	defer n.lifecycle.unlock()
@@ -81,7 +81,7 @@ func (n *Node) Start(ctx context.Context) error {
 	}
 	n.offers.Store(true)
 	n.awaitPeers()
-	n.state.Store(int32(StateRunning))
+	n.state.Store(int32(stateRunning))
 	n.announce()
 	n.watchDependencies()
 	n.logStart()
@@ -190,20 +190,20 @@ func (n *Node) Stop(ctx context.Context) error {
 	if callOf(ctx) != nil {
 		return n.selfWaitError("stop the node")
 	}
-	if !n.state.CompareAndSwap(int32(StateRunning), int32(StateStopping)) {
+	if !n.state.CompareAndSwap(int32(stateRunning), int32(stateStopping)) {
 		return n.wrongState("stop")
 	}
 	n.lifecycle.lockToStop(ctx)
 	defer n.lifecycle.unlock()
 	err := n.runStage(inLifecycle(ctx, n), Stage{Stop: true, Node: n.id}, n.stopAll, n.middlewares)
-	if n.State() != StateStopped { // a middleware failed before it went on: that must not keep the services running
+	if n.stateNow() != stateStopped { // a middleware failed before it went on: that must not keep the services running
 		err = errors.Join(err, n.stopAll(ctx))
 	}
 	return err
 }
 
 func (n *Node) stopAll(ctx context.Context) error {
-	n.state.Store(int32(StateStopping))
+	n.state.Store(int32(stateStopping))
 	var errs []error
 	for _, g := range slices.Backward(n.gateways) {
 		if err := n.isolated("the stop of a gateway", ctx, g.Stop); err != nil {
@@ -230,7 +230,7 @@ func (n *Node) stopAll(ctx context.Context) error {
 	n.workers.close()
 	n.admission.Close()
 	n.tableLock.Lock()
-	n.state.Store(int32(StateStopped))
+	n.state.Store(int32(stateStopped))
 	n.wakeWaiters()
 	n.tableLock.Unlock()
 	return errors.Join(errs...)
@@ -260,7 +260,7 @@ func inLifecycle(ctx context.Context, n *Node) context.Context {
 
 func (n *Node) wrongState(what string) error {
 	return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id,
-		Message: "cannot " + what + " node " + n.id + ": it is " + n.State().String() + ", not " + StateRunning.String()}
+		Message: "cannot " + what + " node " + n.id + ": it is " + n.stateNow().String() + ", not " + stateRunning.String()}
 }
 
 // startServices starts services in the order of their needs, those that need services of other nodes when these are there. When one
@@ -285,7 +285,7 @@ func (n *Node) startServices(ctx context.Context, list []*Service) error {
 		err = n.checkAddresses()
 	}
 	if err == nil {
-		if n.State() == StateRunning {
+		if n.stateNow() == stateRunning {
 			n.watchDependencies()
 		}
 		return nil
@@ -293,7 +293,7 @@ func (n *Node) startServices(ctx context.Context, list []*Service) error {
 	n.publishWaiting()
 	n.needNoMore(order...)
 	n.need(started)
-	if n.State() == StateStarting {
+	if n.stateNow() == stateStarting {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.limits.Load().stop)

@@ -174,7 +174,7 @@ func TestAMiddlewareThatFailsAtTheStopDoesNotKeepServicesRunning(t *testing.T) {
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := node.Stop(t.Context()); err == nil || !stopped || node.State() != sabir.StateStopped {
+	if err := node.Stop(t.Context()); err == nil || !stopped || node.State() != "stopped" {
 		t.Fatalf("got %v, service stopped %v, node %v", err, stopped, node.State())
 	}
 }

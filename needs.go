@@ -15,8 +15,8 @@ import (
 const needReminder = 5 * time.Second
 
 // unmetNeeds is the error of a node that lacks services that its own depend on; nil for none.
-func (n *Node) unmetNeeds(state State) *Error {
-	if state != StateStarting && state != StateRunning {
+func (n *Node) unmetNeeds(now state) *Error {
+	if now != stateStarting && now != stateRunning {
 		return nil
 	}
 	var missing, dependents []string
@@ -28,7 +28,7 @@ func (n *Node) unmetNeeds(state State) *Error {
 	}
 	slices.Sort(missing)
 	missing, dependents = slices.Compact(missing), slices.Compact(dependents)
-	return n.notReady("the node is "+state.String()+", and no node offers "+strings.Join(missing, ", ")+", which "+
+	return n.notReady("the node is "+now.String()+", and no node offers "+strings.Join(missing, ", ")+", which "+
 		strings.Join(dependents, ", ")+" depends on", map[string]any{"missing": missing})
 }
 
@@ -133,7 +133,7 @@ func (n *Node) setWaiting(of, waiting []*Service) {
 // an addition wait, other services are added and removed: one that they wait for may be among these.
 func (n *Node) awaitNeeds(ctx context.Context, of, waiting []*Service, changed <-chan struct{}, began time.Time) error {
 	n.publishWaiting()
-	starting := n.State() == StateStarting
+	starting := n.stateNow() == stateStarting
 	n.setWaiting(of, waiting)
 	n.offers.Store(true)
 	n.announce() // each time, since what they wait for may have changed

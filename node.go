@@ -111,20 +111,18 @@ type Node struct {
 	problems []error // of the options
 }
 
-// State is the stage of a node between its creation and its stop.
-type State int32
+// state is what Node.State says, in the order in which a node comes to it.
+type state int32
 
-// The states, in order.
 const (
-	StateCreated State = iota
-	StateStarting
-	StateRunning
-	StateStopping
-	StateStopped
+	stateCreated state = iota
+	stateStarting
+	stateRunning
+	stateStopping
+	stateStopped
 )
 
-// String is the state in lower case.
-func (s State) String() string {
+func (s state) String() string {
 	return [...]string{"not started", "starting", "running", "stopping", "stopped"}[s]
 }
 
@@ -249,8 +247,11 @@ func (u useOption) applyEvent(d *eventDefinition) {
 // ID is the node's name.
 func (n *Node) ID() string { return n.id }
 
-// State is the node's current state.
-func (n *Node) State() State { return State(n.state.Load()) }
+// State is what the node does now: "not started", "starting", "running", "stopping" or "stopped", in this order. Whether calls should come
+// to it is another question: see [Node.Ready].
+func (n *Node) State() string { return n.stateNow().String() }
+
+func (n *Node) stateNow() state { return state(n.state.Load()) }
 
 // Log is the node's logger.
 func (n *Node) Log() *slog.Logger { return n.log }

@@ -63,7 +63,7 @@ func (n *Node) change(ctx context.Context, what string, starts bool, do func(con
 		return &Error{Code: CodeFailedPrecondition, Name: nameNodeState, Node: n.id,
 			Message: "a start or stop hook cannot " + what + " the node that runs it; do it from a goroutine of its own"}
 	}
-	if n.State() > StateRunning {
+	if n.stateNow() > stateRunning {
 		return n.wrongState(what) // at once, as a stop may take long
 	}
 	if err := n.lifecycle.lock(ctx); err != nil {
@@ -72,7 +72,7 @@ func (n *Node) change(ctx context.Context, what string, starts bool, do func(con
 	defer n.lifecycle.unlock()
 	held, end := context.WithCancelCause(ctx)
 	defer n.lifecycle.goesOn(end, starts)() // before the state is looked at: a stop sets that first, and then ends what goes on
-	if n.State() != StateRunning {
+	if n.stateNow() != stateRunning {
 		end(nil)
 		return n.wrongState(what)
 	}

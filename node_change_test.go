@@ -84,7 +84,7 @@ func TestAStopWaitsForARemovalNoLongerThanItsContext(t *testing.T) {
 		defer cancel()
 		asked := time.Now()
 		_ = node.Stop(ctx)
-		if took := time.Since(asked); took < 3*time.Second || took > 4*time.Second || node.State() != sabir.StateStopped {
+		if took := time.Since(asked); took < 3*time.Second || took > 4*time.Second || node.State() != "stopped" {
 			t.Errorf("the stop ended after %v, and the node is %v", took, node.State())
 		}
 		if err := <-removed; err == nil {
@@ -126,7 +126,7 @@ func TestAStopHookThatDoesNotReturnKeepsNoOtherFromRunning(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		err := node.Stop(ctx)
-		if !saved || node.State() != sabir.StateStopped || !errors.Is(err, sabir.ErrDeadlineExceeded) || !strings.Contains(err.Error(), "the stop hook of second has not returned") {
+		if !saved || node.State() != "stopped" || !errors.Is(err, sabir.ErrDeadlineExceeded) || !strings.Contains(err.Error(), "the stop hook of second has not returned") {
 			t.Errorf("the other hook has run: %v, the node is %v, the stop ended with %v", saved, node.State(), err)
 		}
 	})

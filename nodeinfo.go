@@ -29,7 +29,7 @@ func (n *Node) Info() introspect.Node {
 	n.tableLock.Lock()
 	since := n.started
 	n.tableLock.Unlock()
-	info := introspect.Node{ID: n.id, State: n.State().String(), Since: since, Codecs: n.acceptedFormats(), Host: hostname(), PID: processID,
+	info := introspect.Node{ID: n.id, State: n.stateNow().String(), Since: since, Codecs: n.acceptedFormats(), Host: hostname(), PID: processID,
 		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Services: len(t.byFull), Actions: actions, AdminAddr: n.AdminAddr(), Drained: n.decisions.Load().Drained(n.id)}
 	used := n.memory.Usage()
 	info.Memory.Waiting, info.Memory.Streams, info.Memory.Limit, info.Memory.Refused, info.Memory.Ended = used.Bytes, used.Streams, used.Limit, used.Refused, used.Ended
@@ -213,12 +213,12 @@ func (n *Node) describeAction(name string) (d introspect.Description, err error)
 }
 
 func remoteNodeInfo(n mesh.Node) introspect.Node {
-	info := introspect.Node{ID: n.ID, State: StateRunning.String(), Since: n.Since, Addr: n.Addr, Zone: n.Zone, Labels: n.Labels,
+	info := introspect.Node{ID: n.ID, State: stateRunning.String(), Since: n.Since, Addr: n.Addr, Zone: n.Zone, Labels: n.Labels,
 		ClientOnly: n.ClientOnly, Codecs: n.Codecs,
 		Host: n.Host, PID: n.PID, Go: n.Go, CPUs: n.CPUs, Services: n.Services, Actions: n.Actions, RTT: n.RTT, Links: n.Links, Silent: n.Silent}
 	setLoad(&info, n.Load)
 	if n.Stopping {
-		info.State = StateStopping.String()
+		info.State = stateStopping.String()
 	}
 	return info
 }

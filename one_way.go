@@ -49,7 +49,7 @@ func (c *contract) send(ctx context.Context, from Caller, in, out any, o callOpt
 	call := func(ctx context.Context) error { return c.callAny(ctx, n, in, out, o) }
 	go isolateGoroutine(c.name, ctx, call, func(err error) {
 		<-n.oneWay
-		if n.State() == StateStopping && len(n.oneWay) == 0 {
+		if n.stateNow() == stateStopping && len(n.oneWay) == 0 {
 			select {
 			case n.oneWayOver <- struct{}{}:
 			default:

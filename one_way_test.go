@@ -172,7 +172,7 @@ func TestANodeThatStopsWaitsForWhatItHasSent(t *testing.T) {
 			<-begun
 			stopped := make(chan error, 1)
 			go func() { stopped <- sender.Stop(t.Context()) }()
-			for sender.State() == sabir.StateRunning {
+			for sender.State() == "running" {
 				runtime.Gosched()
 			}
 			close(release)

@@ -153,12 +153,12 @@ func (n *Node) checkReadiness(ctx context.Context) ([]introspect.Check, error) {
 	if n.callingNode() == nil {
 		return nil, errNotMade()
 	}
-	state := n.State()
+	state := n.stateNow()
 	if missing := n.unmetNeeds(state); missing != nil {
 		n.noteReadiness(missing.Message)
 		return nil, missing
 	}
-	if state != StateRunning {
+	if state != stateRunning {
 		return nil, n.notReady("the node is "+state.String(), nil)
 	}
 	list := n.readiness.results(ctx, n)

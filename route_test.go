@@ -291,7 +291,7 @@ func TestACallOfASharedNameWhoseVersionIsLostOnItsWayGoesToTheRest(t *testing.T)
 	var caller *sabir.Node
 	lose := sabir.Middleware{Name: "lose", Remote: func(a *sabir.Action, next sabir.Handler) sabir.Handler {
 		return func(ctx context.Context, r *sabir.Request) error {
-			if a.Name == "v2.users.get" && canary.State() == sabir.StateRunning {
+			if a.Name == "v2.users.get" && canary.State() == "running" {
 				if err := canary.Stop(t.Context()); err != nil {
 					return err
 				}

@@ -81,7 +81,7 @@ func (n *Node) openActions(s *Service) ([]local, error) {
 func (n *Node) publish(p *published) {
 	p.since = time.Now()
 	n.waiting = append(n.waiting, p)
-	if s := p.service; n.State() != StateStarting || len(s.handlers)+len(s.components) > 0 { // whose handlers may call its actions from now on
+	if s := p.service; n.stateNow() != stateStarting || len(s.handlers)+len(s.components) > 0 { // whose handlers may call its actions from now on
 		n.publishWaiting()
 	}
 }
@@ -295,7 +295,7 @@ func (n *Node) WaitFor(ctx context.Context, services ...string) error {
 		if len(missing) == 0 {
 			return nil
 		}
-		if n.State() == StateStopped { // nothing changes any more
+		if n.stateNow() == stateStopped { // nothing changes any more
 			return n.stillMissing(missing, nil, "the node is stopped")
 		}
 		select {

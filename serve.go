@@ -105,7 +105,7 @@ func (r *inboundRoute) missing(f *resolvedAction) *Error {
 	if f.refusal != nil {
 		return f.refusal
 	}
-	if state := r.node.State(); state != StateRunning {
+	if state := r.node.stateNow(); state != stateRunning {
 		return &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: r.node.id, Retryable: true, Message: "node " + r.node.id + " is " + state.String()}
 	}
 	if r.node.mayRun(serviceOf(r.name)) {

@@ -60,7 +60,7 @@ func startMember(t testing.TB, id, address string, options ...cluster.Option) me
 }
 
 func (m member) stop() {
-	if m.node.State() == sabir.StateRunning {
+	if m.node.State() == "running" {
 		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		_ = m.node.Stop(ctx)

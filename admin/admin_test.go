@@ -33,7 +33,7 @@ func start(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if node.State() == sabir.StateRunning {
+		if node.State() == "running" {
 			_ = node.Stop(context.Background())
 		}
 	})

@@ -43,7 +43,7 @@ func startNode(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if n.State() == sabir.StateRunning {
+		if n.State() == "running" {
 			stopNode(t, n)
 		}
 	})

@@ -101,7 +101,7 @@ var restart = backoff.Backoff{First: time.Second, Last: 30 * time.Second}
 
 // run starts the service whenever this node has the lease.
 func (o *once) run(ctx context.Context, start, stop func(context.Context) error) {
-	for failed := 0; backoff.Sleep(ctx, restart.Wait(failed)) == nil && o.node.State() <= sabir.StateRunning; {
+	for failed := 0; backoff.Sleep(ctx, restart.Wait(failed)) == nil && !stops(o.node); {
 		h, err := o.leases.Acquire(ctx, o.name, o.node.ID())
 		if err == nil {
 			err = o.term(ctx, h, start, stop)
@@ -113,6 +113,9 @@ func (o *once) run(ctx context.Context, start, stop func(context.Context) error)
 		}
 	}
 }
+
+// stops reports whether a node stops, or has stopped.
+func stops(n *sabir.Node) bool { return n.State() == "stopping" || n.State() == "stopped" }
 
 // term runs the service under one lease, until the lease is lost or ctx ends.
 func (o *once) term(ctx context.Context, h *Lease, start, stop func(context.Context) error) error {
@@ -126,7 +129,7 @@ func (o *once) term(ctx context.Context, h *Lease, start, stop func(context.Cont
 	}
 	select {
 	case <-ctx.Done():
-		if o.node.State() != sabir.StateRunning {
+		if o.node.State() != "running" {
 			return nil // the service has stopped with the node
 		}
 	case <-h.Done():

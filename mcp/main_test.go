@@ -100,7 +100,7 @@ func start(tb testing.TB, services []*sabir.Service, options ...gateway.HTTPOpti
 
 func stop(tb testing.TB, node *sabir.Node) {
 	tb.Helper()
-	if node.State() != sabir.StateRunning {
+	if node.State() != "running" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)

@@ -230,7 +230,7 @@ func TestANodeStopsWhileClientsWaitForNotifications(t *testing.T) {
 		session := connect(t, base+"/mcp", revision, &sdk.ClientOptions{ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {}})
 		callTool(t, session, "orders_list", nil)
 		stop(t, node)
-		if node.State() != sabir.StateStopped {
+		if node.State() != "stopped" {
 			t.Errorf("%s: %v", revision, node.State())
 		}
 	}

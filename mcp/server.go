@@ -17,7 +17,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/subrequest"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/auth"
@@ -102,7 +101,7 @@ func (s *server) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if state := s.site.Node.State(); state == sabir.StateStopping || state == sabir.StateStopped {
+		if state := s.site.Node.State(); state == "stopping" || state == "stopped" {
 			return // under web.Handler nobody calls Stop
 		}
 	}

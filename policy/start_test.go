@@ -30,7 +30,7 @@ func start(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 
 func stop(tb testing.TB, node *sabir.Node) {
 	tb.Helper()
-	if node.State() != sabir.StateRunning {
+	if node.State() != "running" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

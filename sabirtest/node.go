@@ -62,7 +62,7 @@ func start(t testing.TB, nodes ...*sabir.Node) {
 // stop stops a node that the test has not stopped.
 func stop(t testing.TB, node *sabir.Node) {
 	t.Helper()
-	if node.State() != sabir.StateRunning {
+	if node.State() != "running" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)

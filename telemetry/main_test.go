@@ -46,7 +46,7 @@ func startNamed(t *testing.T, id string, options ...sabir.NodeOption) *sabir.Nod
 
 func stop(t *testing.T, node *sabir.Node) {
 	t.Helper()
-	if node.State() != sabir.StateRunning {
+	if node.State() != "running" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

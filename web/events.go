@@ -73,13 +73,13 @@ func (s *server) awaitRunning(ctx context.Context) error {
 	defer cancel()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
-	for s.node.State() < sabir.StateRunning && ctx.Err() == nil {
+	for (s.node.State() == "not started" || s.node.State() == "starting") && ctx.Err() == nil {
 		select {
 		case <-again.C:
 		case <-ctx.Done():
 		}
 	}
-	if state := s.node.State(); state != sabir.StateRunning {
+	if state := s.node.State(); state != "running" {
 		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrServiceUnavailable.Name, "the node is %s: listen again when it runs", state).AsRetryable()
 	}
 	return nil

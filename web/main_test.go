@@ -120,7 +120,7 @@ func startAs(tb testing.TB, id string, options ...sabir.NodeOption) *sabir.Node 
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if node.State() != sabir.StateRunning {
+		if node.State() != "running" {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)

@@ -54,7 +54,7 @@ const maxSuggest = 100
 // notYet is the error for an address that may have a target in a moment: while the node starts or stops, and for a call of a service
 // that the node expects and has not seen yet. It says nothing of the actions that there are. It is nil for any other address.
 func (s *server) notYet(method, path string) error {
-	if state := s.node.State(); state != sabir.StateRunning {
+	if state := s.node.State(); state != "running" {
 		e := s.unavailable(path)
 		e.Message = fmt.Sprintf("no action has the address %.200q; the node is %s", path, state)
 		return e

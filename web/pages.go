@@ -69,7 +69,7 @@ type indexAction struct {
 
 // index answers with the list of actions.
 func (rc *requestContext) index() {
-	list := index{Node: rc.node.ID(), State: rc.node.State().String(), Call: "POST a JSON object to an action's path",
+	list := index{Node: rc.node.ID(), State: rc.node.State(), Call: "POST a JSON object to an action's path",
 		Health: "/health", Ready: "/ready", API: "/$api", Actions: []indexAction{}}
 	for _, a := range rc.node.Actions() {
 		if !rc.offers(a) || isOperatorAction(a) && !rc.isOperator(rc.Exchange) {

@@ -275,7 +275,7 @@ func (l *lines) String() string {
 }
 
 func stop(t *testing.T, n *sabir.Node) {
-	if n.State() == sabir.StateRunning {
+	if n.State() == "running" {
 		if err := n.Stop(t.Context()); err != nil && t.Context().Err() == nil {
 			t.Error(err)
 		}

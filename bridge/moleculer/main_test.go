@@ -278,7 +278,7 @@ func (a *place) node(id string, services []sabir.Servable, c moleculer.Config) *
 		a.t.Fatal(err)
 	}
 	a.t.Cleanup(func() {
-		if n.State() == sabir.StateRunning {
+		if n.State() == "running" {
 			if err := n.Stop(a.t.Context()); err != nil && a.t.Context().Err() == nil {
 				a.t.Error(err)
 			}

@@ -168,7 +168,7 @@ func (s *sameProcess) start(ctx context.Context, ids []string) ([]member, error)
 func (s *sameProcess) stop(ctx context.Context) error {
 	var errs []error
 	for _, app := range slices.Backward(s.shops) {
-		if app.State() == sabir.StateRunning {
+		if app.State() == "running" {
 			errs = append(errs, app.Stop(ctx))
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cmd/sabir/load"
 )
 
@@ -33,7 +32,7 @@ func (w *nodeWatch) look(p load.Progress) {
 	}
 	now := make(map[string]bool)
 	for _, n := range w.cluster.node.Nodes() {
-		if !n.ClientOnly && n.State == sabir.StateRunning.String() {
+		if !n.ClientOnly && n.State == "running" {
 			now[n.ID] = true
 		}
 	}

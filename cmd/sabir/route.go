@@ -167,7 +167,7 @@ func (c *cli) askRoute(ctx context.Context, in introspect.Route, what string) (l
 // askAny asks a node of the cluster what any of them can answer.
 func (c *cli) askAny(ctx context.Context, to *clusterClient, action string, in []byte) ([]byte, error) {
 	for _, n := range to.node.Nodes() {
-		if n.ID != to.node.ID() && !n.ClientOnly && n.Framework == "" && n.State == sabir.StateRunning.String() {
+		if n.ID != to.node.ID() && !n.ClientOnly && n.Framework == "" && n.State == "running" {
 			at := *to
 			at.to = n.ID
 			return c.ask(ctx, &at, action, in)

@@ -54,7 +54,7 @@ func (c *cli) survey(ctx context.Context, to target, probes int) ([]surveyed, er
 	list = slices.DeleteFunc(list, func(s surveyed) bool { return s.ID == g.node.ID() })
 	var asked sync.WaitGroup
 	for i := range list {
-		if !list[i].ClientOnly && list[i].Framework == "" && list[i].State == sabir.StateRunning.String() {
+		if !list[i].ClientOnly && list[i].Framework == "" && list[i].State == "running" {
 			asked.Go(func() { g.probe(ctx, &list[i], probes) })
 		}
 	}
@@ -89,7 +89,7 @@ func addViews(list []surveyed) {
 
 // shownState is the state of a node for people: with what it misses, or is sick of, where others send it no calls of an action.
 func (s *surveyed) shownState() string {
-	if s.State != sabir.StateRunning.String() {
+	if s.State != "running" {
 		return s.State + s.misses()
 	}
 	var actions []string

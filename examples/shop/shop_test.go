@@ -33,7 +33,7 @@ func open(t testing.TB, options ...sabir.NodeOption) *shop.Shop {
 
 func stop(t testing.TB, app *shop.Shop) {
 	t.Helper()
-	if app.State() != sabir.StateRunning {
+	if app.State() != "running" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

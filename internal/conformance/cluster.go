@@ -132,7 +132,7 @@ func (c *testCluster) shown() string {
 
 // stop stops a node as a program would. A node that was stopped before is left alone.
 func stop(t testing.TB, n *sabir.Node) {
-	if n.State() != sabir.StateRunning {
+	if n.State() != "running" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)

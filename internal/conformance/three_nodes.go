@@ -42,7 +42,7 @@ func (w *threeNodes) serve(t testing.TB, on *sabir.Node, service *sabir.Service)
 	t.Helper()
 	must(t, on.Add(brief(t), service))
 	t.Cleanup(func() {
-		if on.State() == sabir.StateRunning {
+		if on.State() == "running" {
 			ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 			defer cancel()
 			if err := on.Remove(ctx, service); err != nil {

@@ -191,7 +191,7 @@ func (r *room) start(t *testing.T, id string) member {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if m.State() == sabir.StateRunning {
+		if m.State() == "running" {
 			m.stop(t)
 		}
 		if t.Failed() {

@@ -32,7 +32,7 @@ func entrance(t *testing.T, seed string, options ...sabir.NodeOption) (n *sabir.
 	go func() { started <- n.Start(ctx) }()
 	t.Cleanup(func() {
 		defer cancel()
-		if n.State() == sabir.StateRunning {
+		if n.State() == "running" {
 			if err := n.Stop(ctx); err != nil {
 				t.Error(err)
 			}

@@ -331,7 +331,7 @@ func (s *served) start(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), until)
 		defer cancel()
-		if err := n.Stop(ctx); err != nil && n.State() == sabir.StateRunning {
+		if err := n.Stop(ctx); err != nil && n.State() == "running" {
 			tb.Error(err)
 		}
 	})

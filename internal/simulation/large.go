@@ -191,7 +191,7 @@ func (c *large) call(ctx context.Context) (calls, failed int) {
 		for range c.Calls {
 			action := r.IntN(c.Actions / 2)
 			got, err := sabir.Call[int](ctx, n, fmt.Sprintf("shared%d.action%d", r.IntN(c.Nodes)/replicas, action), 1)
-			if n.State() != sabir.StateRunning {
+			if n.State() != "running" {
 				return nil
 			}
 			mu.Lock()

@@ -32,7 +32,7 @@ func openNode(tb testing.TB, options ...sabir.NodeOption) *sabir.Node {
 	n := sabir.NewNode(append([]sabir.NodeOption{sabir.NodeID("n1"), quiet, sabir.Serve(ledger(slog.New(slog.DiscardHandler)))}, options...)...)
 	must(tb, n.Start(tb.Context()))
 	tb.Cleanup(func() {
-		if n.State() == sabir.StateRunning {
+		if n.State() == "running" {
 			ctx, cancel := context.WithTimeout(context.Background(), inTime)
 			defer cancel()
 			must(tb, n.Stop(ctx))

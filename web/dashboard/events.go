@@ -113,10 +113,10 @@ func (t *tap) leave(l *listener) {
 	if t.drop(l) > 0 || t.service == nil {
 		return
 	}
-	if t.node.State() == sabir.StateRunning {
+	if t.node.State() == "running" {
 		ctx, cancel := context.WithTimeout(context.Background(), askLimit)
 		defer cancel()
-		if err := t.node.Remove(ctx, t.service); err != nil && t.node.State() == sabir.StateRunning {
+		if err := t.node.Remove(ctx, t.service); err != nil && t.node.State() == "running" {
 			t.node.Log().Warn("the dashboard still listens to events", "error", err)
 		}
 	}

@@ -109,7 +109,7 @@ func (h *hub) run(ctx context.Context, before <-chan struct{}, ended chan<- stru
 		case <-ctx.Done():
 			return
 		case <-state.C:
-			if state := h.node.State(); state == sabir.StateStopping || state == sabir.StateStopped {
+			if state := h.node.State(); state == "stopping" || state == "stopped" {
 				h.close()
 			}
 		case <-looking.C:
@@ -136,7 +136,7 @@ func (w *watcher) poke() {
 }
 
 func (h *hub) look(ctx context.Context, o *observer) {
-	if h.node.State() != sabir.StateRunning {
+	if h.node.State() != "running" {
 		return
 	}
 	seen, took := o.look(ctx)

@@ -158,7 +158,7 @@ func (o *observer) look(ctx context.Context) (look, map[string]latencies) {
 		f.Sick = sickOf(o.sick, info.ID)
 		if asked, ok := o.asked[info.ID]; ok {
 			f.NotReady, f.Checks, f.Unmet = asked.NotReady, checksOf(asked), unmetOf(asked)
-			if info.State == sabir.StateRunning.String() { // as far as others know
+			if info.State == "running" { // as far as others know
 				f.State = asked.State
 			}
 		}

@@ -132,7 +132,7 @@ func (b *dashboard) streamEvents(w http.ResponseWriter, r *http.Request) {
 			return
 		case now = <-tick.C:
 		}
-		if b.node.State() != sabir.StateRunning {
+		if b.node.State() != "running" {
 			return
 		}
 		if now.Sub(checked) > b.config.sessionCheck {

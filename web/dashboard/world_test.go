@@ -89,7 +89,7 @@ func (w *world) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for _, n := range w.nodes {
-		if n.State() == sabir.StateRunning {
+		if n.State() == "running" {
 			if err := n.Stop(ctx); err != nil {
 				w.tb.Error(err)
 			}
