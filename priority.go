@@ -6,32 +6,19 @@ import (
 	"github.com/sabir-go/sabir/internal/admission"
 )
 
-// Priority decides which calls a node refuses first when it is asked for more than it can do. See [WithPriority].
-type Priority uint8
+// Critical returns a context whose calls go before all others where a node is asked for more than it can do: for what users wait for, or
+// money depends on. See [Sheddable] for how a priority travels.
+func Critical(ctx context.Context) context.Context {
+	return WithMetadata(ctx, admission.MetadataKey, admission.CriticalValue)
+}
 
-// The priorities there are.
-const (
-	// PriorityNormal is the default. Among these, a call nested in another one goes before one that begins: what was
-	// done for it already would be lost.
-	PriorityNormal Priority = iota
-	// PriorityCritical is for what users wait for, or money depends on: it goes before all others.
-	PriorityCritical
-	// PrioritySheddable is for what can be left out or come later, such as prefetching, backfills and statistics: it goes last.
-	PrioritySheddable
-)
-
-// WithPriority returns a context whose calls have a priority, at other nodes and over HTTP too, and in all calls nested in them: it
-// travels as metadata, under the key "sabir-priority". Calls within a process do not wait, and have no use for it. A client over
+// Sheddable returns a context whose calls are the first that a node refuses when it is asked for more than it can do: for what can be left
+// out or come later, such as prefetching, backfills and statistics. Calls are normal without it and [Critical]; among these, one nested in
+// another one goes before one that begins, as what was done for it already would be lost.
+//
+// The priority counts at other nodes and over HTTP too, and in all calls nested in one: it travels as metadata, under the key
+// "sabir-priority", whose empty value makes calls normal again. Calls within a process do not wait, and have no use for it. A client over
 // HTTP may say with the header X-Meta-Sabir-Priority that its request is sheddable, and not that it is critical.
-func WithPriority(ctx context.Context, p Priority) context.Context {
-	switch p {
-	case PriorityCritical:
-		return WithMetadata(ctx, admission.MetadataKey, admission.CriticalValue)
-	case PrioritySheddable:
-		return WithMetadata(ctx, admission.MetadataKey, admission.SheddableValue)
-	}
-	if metadataOf(ctx)[admission.MetadataKey] == "" {
-		return ctx
-	}
-	return WithMetadata(ctx, admission.MetadataKey, "")
+func Sheddable(ctx context.Context) context.Context {
+	return WithMetadata(ctx, admission.MetadataKey, admission.SheddableValue)
 }

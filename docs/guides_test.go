@@ -521,8 +521,8 @@ func TestChannelsOfTheGuide(t *testing.T) {
 
 func priorities(ctx context.Context) (prefetch, payment context.Context) {
 	// doc: priority
-	prefetch = sabir.WithPriority(ctx, sabir.PrioritySheddable) // a prefetch, a backfill, statistics
-	payment = sabir.WithPriority(ctx, sabir.PriorityCritical)   // somebody pays
+	prefetch = sabir.Sheddable(ctx) // a prefetch, a backfill, statistics
+	payment = sabir.Critical(ctx)   // somebody pays
 	// end
 	return prefetch, payment
 }

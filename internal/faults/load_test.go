@@ -30,7 +30,7 @@ type workload struct {
 	Size    int           // bytes of each call
 	Keys    bool          // each call has a key, see sabir.ByKey
 
-	Priority sabir.Priority
+	Priority string // "", "critical" or "sheddable"
 }
 
 // report sums up the results of a load's calls.
@@ -115,7 +115,13 @@ func (h *host) goesOn(w workload, began time.Time, tickets *atomic.Int64) bool {
 // one makes one call.
 func (h *host) one(w workload, into *tally) {
 	var options []sabir.CallOption
-	ctx := sabir.WithPriority(context.Background(), w.Priority)
+	ctx := context.Background()
+	switch w.Priority {
+	case "critical":
+		ctx = sabir.Critical(ctx)
+	case "sheddable":
+		ctx = sabir.Sheddable(ctx)
+	}
 	if w.Timeout > 0 {
 		options = append(options, sabir.WithTimeout(w.Timeout))
 	}

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/brokers"
 )
 
@@ -198,8 +197,8 @@ func TestANodeThatIsAskedForMoreThanItCanDoAnswersCriticalCallsFirst(t *testing.
 	caller := start(t, setup{ID: "caller", Seeds: []string{server.addr}})
 	caller.awaitOffers("server")
 	const work, timeout, lasting = time.Millisecond, 100 * time.Millisecond, 2 * time.Second
-	sheddable := begin[report](caller, "load", workload{Callers: 300, For: lasting, Work: work, Timeout: timeout, Pause: 30 * time.Millisecond, Priority: sabir.PrioritySheddable})
-	critical := ask[report](caller, "load", workload{Callers: 10, For: lasting, Work: work, Timeout: timeout, Pause: 40 * time.Millisecond, Priority: sabir.PriorityCritical})
+	sheddable := begin[report](caller, "load", workload{Callers: 300, For: lasting, Work: work, Timeout: timeout, Pause: 30 * time.Millisecond, Priority: "sheddable"})
+	critical := ask[report](caller, "load", workload{Callers: 10, For: lasting, Work: work, Timeout: timeout, Pause: 40 * time.Millisecond, Priority: "critical"})
 	shed := sheddable()
 	t.Logf("critical: %v; sheddable: %v", critical, shed)
 	answered := func(r report) float64 { return float64(r.ByNode["server"]) / float64(r.Calls) }
