@@ -9,6 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/compilertest"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/race"
 )
 
@@ -210,7 +211,7 @@ func TestTypesWithoutAFieldInCommonAreAnErrorOfTheCall(t *testing.T) {
 			if out, err := sabir.Call[person](t.Context(), node, "people.get", order{7}); !errors.Is(err, sabir.ErrBadInput) || !strings.Contains(err.Error(), "no field in common") {
 				t.Errorf("another input: %v, %v", out, err)
 			}
-			if out, err := sabir.Call[order](t.Context(), node, "people.get", getPerson{"1"}); !errors.Is(err, sabir.ErrBadOutput) || !strings.Contains(err.Error(), "no field in common") {
+			if out, err := sabir.Call[order](t.Context(), node, "people.get", getPerson{"1"}); !errors.Is(err, sabir.NewError(sabir.CodeInternal, errname.BadOutput, "")) || !strings.Contains(err.Error(), "no field in common") {
 				t.Errorf("another output: %v, %v", out, err)
 			}
 			if _, err := sabir.Call[sabir.Empty](t.Context(), node, "people.get", getPerson{"1"}); err != nil {

@@ -206,20 +206,20 @@ const (
 	nameBadContract          = "BadContract"
 	nameValidationFailed     = "ValidationFailed"
 	nameBadInput             = "BadInput"
-	nameBadOutput            = "BadOutput"
-	nameInputTooLarge        = "InputTooLarge"
+	nameBadOutput            = errname.BadOutput
+	nameInputTooLarge        = errname.InputTooLarge
 	nameUnsupportedMediaType = errname.UnsupportedMediaType
 	nameMethodNotAllowed     = errname.MethodNotAllowed
 	nameCrossOrigin          = errname.CrossOrigin
 	nameCallerRefused        = "CallerRefused"
 	nameNotANode             = errname.NotANode
-	nameBadKey               = "BadKey"
+	nameBadKey               = errname.BadKey
 	nameLinkLost             = "LinkLost"
 	nameNoCommonCodec        = errname.NoCommonCodec
-	nameJoinFailed           = "JoinFailed"
+	nameJoinFailed           = errname.JoinFailed
 	nameTooManyCalls         = "TooManyCalls"
 	nameNoQuorum             = "NoQuorum"
-	nameTooManyStreams       = "TooManyStreams"
+	nameTooManyStreams       = errname.TooManyStreams
 	nameMessageTooLarge      = "MessageTooLarge"
 	nameHeadTooLarge         = errname.HeadTooLarge
 	nameTooMuchDeclared      = "TooMuchDeclared"
@@ -234,10 +234,10 @@ const (
 	nameStreamWanted         = errname.StreamWanted
 	nameNoStream             = errname.NoStream
 	nameStreamEnded          = "StreamEnded"
-	nameStreamTooSlow        = "StreamTooSlow"
+	nameStreamTooSlow        = errname.StreamTooSlow
 	nameEventQueueFull       = "EventQueueFull"
 	nameRateLimited          = "RateLimited"
-	nameBulkheadFull         = "BulkheadFull"
+	nameBulkheadFull         = errname.BulkheadFull
 	nameBreakerOpen          = "BreakerOpen"
 	nameNoDescription        = "NoDescription"
 )
@@ -272,10 +272,10 @@ var (
 	// ErrBadInput: the input cannot be read into the type of the action or of a handler of the event; the message says where.
 	// Mend the input, or agree on the types.
 	ErrBadInput = NewError(CodeInvalidArgument, nameBadInput, "the input cannot be read")
-	// ErrBadOutput: the handler's answer does not fit the caller's type, or has no JSON form. Agree on the types.
-	ErrBadOutput = NewError(CodeInternal, nameBadOutput, "the answer cannot be given")
-	// ErrInputTooLarge: over HTTP: the body is larger than the limit. Send less.
-	ErrInputTooLarge = NewError(CodeInvalidArgument, nameInputTooLarge, "the input is too large")
+	// errBadOutput: the handler's answer does not fit the caller's type, or has no JSON form. Agree on the types.
+	errBadOutput = NewError(CodeInternal, nameBadOutput, "the answer cannot be given")
+	// errInputTooLarge: over HTTP: the body is larger than the limit. Send less.
+	errInputTooLarge = NewError(CodeInvalidArgument, nameInputTooLarge, "the input is too large")
 	// errUnsupportedMediaType: over HTTP: the body is not of a type that the address takes, application/json or what streams
 	// take. Set Content-Type.
 	errUnsupportedMediaType = NewError(CodeInvalidArgument, nameUnsupportedMediaType, "the body is not JSON")
@@ -290,25 +290,25 @@ var (
 	// errNotANode: something other than a Sabir node answered at the address; the code of the error follows the HTTP status.
 	// Check the address, and proxies on the way.
 	errNotANode = NewError(CodeUnknown, nameNotANode, "that is no Sabir node")
-	// ErrBadKey: the key is missing or wrong. Send Authorization: Bearer with the key.
-	ErrBadKey = NewError(CodeUnauthenticated, nameBadKey, "the key is missing or wrong")
+	// errBadKey: the key is missing or wrong. Send Authorization: Bearer with the key.
+	errBadKey = NewError(CodeUnauthenticated, nameBadKey, "the key is missing or wrong")
 	// ErrLinkLost: the link to another node was lost under the call. It is retryable where the call did not leave this node,
 	// or the action is [Idempotent]; otherwise the work may have been done.
 	ErrLinkLost = NewError(CodeUnavailable, nameLinkLost, "the link was lost")
 	// errNoCommonCodec: two nodes have no format for values in common, see [Codecs]; the message says what each takes. Give
 	// both a codec that they share.
 	errNoCommonCodec = NewError(CodeFailedPrecondition, nameNoCommonCodec, "no codec in common")
-	// ErrJoinFailed: a node with [Join] cannot start: the address is taken or not allowed, the key is wrong, or the cluster is
+	// errJoinFailed: a node with [Join] cannot start: the address is taken or not allowed, the key is wrong, or the cluster is
 	// another. See the message.
-	ErrJoinFailed = NewError(CodeUnavailable, nameJoinFailed, "the node cannot join")
+	errJoinFailed = NewError(CodeUnavailable, nameJoinFailed, "the node cannot join")
 	// ErrTooManyCalls: a node has so much to do that the call could not have been answered in time, or has as many calls of others in flight
 	// as it takes, see [cluster.Limits]. The call was not begun. Try again later, or on another node.
 	ErrTooManyCalls = NewError(CodeResourceExhausted, nameTooManyCalls, "too many calls in flight").AsRetryable()
 	// ErrNoQuorum: fewer nodes than the [Quorum] offer the action, or too many of their calls failed; the error wraps theirs. See what they say.
 	ErrNoQuorum = NewError(CodeUnavailable, nameNoQuorum, "too few nodes answered")
-	// ErrTooManyStreams: a node has as many streams open as it takes, see [cluster.Limits]; over HTTP 4,096, or 100 of a
+	// errTooManyStreams: a node has as many streams open as it takes, see [cluster.Limits]; over HTTP 4,096, or 100 of a
 	// connection; or those that are open hold more than their part of [Limits]. Try again later.
-	ErrTooManyStreams = NewError(CodeResourceExhausted, nameTooManyStreams, "too many streams").AsRetryable()
+	errTooManyStreams = NewError(CodeResourceExhausted, nameTooManyStreams, "too many streams").AsRetryable()
 	// ErrMessageTooLarge: an input, an answer or a value of a stream is larger than the other node takes, see [cluster.Limits].
 	// Send less, or use a stream.
 	ErrMessageTooLarge = NewError(CodeResourceExhausted, nameMessageTooLarge, "the value is too large")
@@ -342,16 +342,16 @@ var (
 	errNoStream = NewError(CodeInvalidArgument, nameNoStream, "the action is not a stream")
 	// errStreamEnded: Send after CloseSend on a stream.
 	errStreamEnded = NewError(CodeFailedPrecondition, nameStreamEnded, "the stream has ended")
-	// ErrStreamTooSlow: the receiver of a stream took nothing for a second while the streams of the node held more than their part of
+	// errStreamTooSlow: the receiver of a stream took nothing for a second while the streams of the node held more than their part of
 	// [Limits]. Open it again, and receive faster.
-	ErrStreamTooSlow = NewError(CodeResourceExhausted, nameStreamTooSlow, "the stream was not received").AsRetryable()
+	errStreamTooSlow = NewError(CodeResourceExhausted, nameStreamTooSlow, "the stream was not received").AsRetryable()
 	// errEventQueueFull: a queued handler of the event stayed full for 5 seconds. Emit less, or make the queue longer.
 	errEventQueueFull = NewError(CodeResourceExhausted, nameEventQueueFull, "the queue of an event handler is full").AsRetryable()
 	// ErrRateLimited: policy.RateLimit refused the call, or filter.RateLimit over HTTP. Try again later; Retry-After says
 	// when.
 	ErrRateLimited = NewError(CodeResourceExhausted, nameRateLimited, "too many calls").AsRetryable()
-	// ErrBulkheadFull: policy.Bulkhead refused the call. Try again later.
-	ErrBulkheadFull = NewError(CodeResourceExhausted, nameBulkheadFull, "too many calls at once").AsRetryable()
+	// errBulkheadFull: policy.Bulkhead refused the call. Try again later.
+	errBulkheadFull = NewError(CodeResourceExhausted, nameBulkheadFull, "too many calls at once").AsRetryable()
 	// ErrBreakerOpen: policy.Breaker refused the call. Try again later.
 	ErrBreakerOpen = NewError(CodeUnavailable, nameBreakerOpen, "the circuit breaker is open").AsRetryable()
 	// errNoDescription: the types of an action cannot be described. See the message: it names the type.

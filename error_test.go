@@ -50,12 +50,12 @@ func errorDocs(t *testing.T) (names, comments map[string]string) {
 // builtinErrors lists the errors above in their order.
 var builtinErrors = [...]*Error{
 	ErrActionNotFound, ErrServiceUnavailable, errGroupGone, errNodeState, errBadOption, errBadService, errBadName,
-	errBadContract, ErrValidationFailed, ErrBadInput, ErrBadOutput, ErrInputTooLarge, errUnsupportedMediaType,
-	errMethodNotAllowed, errCrossOrigin, ErrCallerRefused, errNotANode, ErrBadKey, ErrLinkLost, errNoCommonCodec, ErrJoinFailed,
-	ErrTooManyCalls, ErrNoQuorum, ErrTooManyStreams,
+	errBadContract, ErrValidationFailed, ErrBadInput, errBadOutput, errInputTooLarge, errUnsupportedMediaType,
+	errMethodNotAllowed, errCrossOrigin, ErrCallerRefused, errNotANode, errBadKey, ErrLinkLost, errNoCommonCodec, errJoinFailed,
+	ErrTooManyCalls, ErrNoQuorum, errTooManyStreams,
 	ErrMessageTooLarge, errHeadTooLarge, errTooMuchDeclared, errNotAnswered, errBadCompression, ErrDeadlineExceeded,
 	ErrCanceled, ErrPanic, ErrHandlerFailed, errTooManyLevels, errTooManyAbandoned, errStreamWanted, errNoStream,
-	errStreamEnded, ErrStreamTooSlow, errEventQueueFull, ErrRateLimited, ErrBulkheadFull, ErrBreakerOpen, errNoDescription,
+	errStreamEnded, errStreamTooSlow, errEventQueueFull, ErrRateLimited, errBulkheadFull, ErrBreakerOpen, errNoDescription,
 }
 
 // errorVariables are the variables of the runtime's errors by the name they go by on the wire.

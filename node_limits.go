@@ -34,7 +34,7 @@ type Limits struct {
 	// such as [ErrTooManyCalls].
 	//
 	// Streams may hold an eighth of each. When they hold more, further ones wait to be opened, for 2 seconds at most, then the error is
-	// [ErrTooManyStreams]; and streams whose receivers have taken nothing for a second are ended with [ErrStreamTooSlow], the longest first.
+	// TooManyStreams; and streams whose receivers have taken nothing for a second are ended with StreamTooSlow, the longest first.
 	//
 	// A value that is larger than the bound of its connection is taken where no other waits there. Values of less than 1 KiB are not
 	// counted. docs/memory.md lists the places where values wait.

@@ -175,7 +175,7 @@ func noStream(n *Node, action string) *Error {
 // json.RawMessage, whatever the handler's types are. The caller must Close the stream.
 //
 // Where calls wait for so long that further ones are refused, it opens no stream: the error is [ErrTooManyCalls]. While streams hold
-// more than their part of [Limits] it waits, and after 2 seconds the error is [ErrTooManyStreams].
+// more than their part of [Limits] it waits, and after 2 seconds the error is TooManyStreams.
 func OpenAction[In, Out any](ctx context.Context, a *Action) (*Stream[Out, In], error) {
 	types := streamTypesOf[In, Out]()
 	return callerEnd[In, Out](openMeasured(ctx, a, types.out, func(ctx context.Context) (streamEnd, error) { return openAction(ctx, a, types) }))

@@ -19,7 +19,7 @@ import (
 //
 // Both directions have back-pressure: Send waits when the other side is 16 values or 256 KiB behind; a larger
 // value is sent when no other is under way, and over a link [cluster.Limits] sets the bytes. While the streams of the node hold more
-// than their part of [Limits], those whose receivers take nothing are ended with [ErrStreamTooSlow].
+// than their part of [Limits], those whose receivers take nothing are ended with StreamTooSlow.
 type Stream[R, S any] struct {
 	streamEnd
 	received R // Recv and Send have their values here, which so need no place on the heap

@@ -16,7 +16,7 @@ import (
 func ServerStream() ActionOption { return shapeOption("ServerStream", introspect.ServerStream) }
 
 // ClientStream declares that a stream takes any number of values and answers with one, as a client stream of gRPC does. A handler that
-// sends a second one, or returns nil without having sent any, has made a mistake, which is an [ErrBadOutput]. One that returns the io.EOF
+// sends a second one, or returns nil without having sent any, has made a mistake, which is the error BadOutput. One that returns the io.EOF
 // of Recv instead of an answer wanted more values than it got, which is an [ErrBadInput]. It is an option of [HandleStream] and [NewStream].
 func ClientStream() ActionOption { return shapeOption("ClientStream", introspect.ClientStream) }
 

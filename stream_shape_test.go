@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -95,7 +96,7 @@ func TestAClientStreamAnswersWithOneValue(t *testing.T) {
 		for err = nil; err == nil; {
 			_, err = s.Recv()
 		}
-		if want == "" && err != io.EOF || want != "" && (!errors.Is(err, sabir.ErrBadOutput) || !strings.Contains(err.Error(), want)) {
+		if want == "" && err != io.EOF || want != "" && (!errors.Is(err, sabir.NewError(sabir.CodeInternal, errname.BadOutput, "")) || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%d answers: %v", sum, err)
 		}
 	}

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/signal"
 )
 
 // Bulkhead lets at most MaxCalls calls of an action run at once, so that a slow action cannot take all that the
 // process has. Further calls wait in a queue, first come first served; when the queue is full, or a call has waited for
-// MaxWait, it is answered with sabir.ErrBulkheadFull (code ResourceExhausted, retryable) and the signal
+// MaxWait, it is answered with BulkheadFull (code ResourceExhausted, retryable) and the signal
 // "bulkhead.rejected" is sent. A caller that stops waiting leaves the queue.
 //
 // Given to a handler of events or a consumer of a channel, it bounds the events that this handler handles at once, in the same way: the emitter waits for its turn.
@@ -192,6 +193,6 @@ func (b *compartment) join() (*list.Element, error) {
 }
 
 func (b *compartment) full(why string) error {
-	return &sabir.Error{Code: sabir.CodeResourceExhausted, Name: sabir.ErrBulkheadFull.Name, Retryable: true, Node: b.node,
+	return &sabir.Error{Code: sabir.CodeResourceExhausted, Name: errname.BulkheadFull, Retryable: true, Node: b.node,
 		Message: b.what + " " + why + "; the bulkhead is full"}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/bubbletest"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/signal"
 	"github.com/sabir-go/sabir/policy"
 )
@@ -75,7 +76,7 @@ func TestBulkheadRunsNoMoreThanItsNumberAndQueuesNoMoreThanItsQueue(t *testing.T
 		if len(w.errs) != 12 || w.received(signal.BulkheadRejected) != 12 {
 			t.Errorf("%d calls refused at once and %d signals, want 12", len(w.errs), w.received(signal.BulkheadRejected))
 		}
-		failed, answered := w.end(sabir.ErrBulkheadFull)
+		failed, answered := w.end(sabir.NewError(sabir.CodeResourceExhausted, errname.BulkheadFull, ""))
 		if failed != 12 || answered != 8 || w.most.Load() != 3 {
 			t.Errorf("%d refused, %d answered, %d at most at once; want 12, 8, 3", failed, answered, w.most.Load())
 		}
@@ -87,7 +88,7 @@ func TestBulkheadWithoutAQueueRefusesAtOnce(t *testing.T) {
 		w := newWard(t, policy.Bulkhead{MaxCalls: 1})
 		w.begin(context.Background(), 1)
 		_, err := w.call(t.Context())
-		if e := sabir.AsError(err); !errors.Is(err, sabir.ErrBulkheadFull) || !e.Retryable || e.Code != sabir.CodeResourceExhausted {
+		if e := sabir.AsError(err); !errors.Is(err, sabir.NewError(sabir.CodeResourceExhausted, errname.BulkheadFull, "")) || !e.Retryable || e.Code != sabir.CodeResourceExhausted {
 			t.Errorf("got %v", err)
 		}
 		w.end(nil)
@@ -125,7 +126,7 @@ func TestBulkheadLetsACallWaitForMaxWait(t *testing.T) {
 		w.begin(context.Background(), 1)
 		begun := time.Now()
 		_, err := w.call(t.Context())
-		if took := time.Since(begun); !errors.Is(err, sabir.ErrBulkheadFull) || took != 3*time.Second || w.received(signal.BulkheadRejected) != 1 {
+		if took := time.Since(begun); !errors.Is(err, sabir.NewError(sabir.CodeResourceExhausted, errname.BulkheadFull, "")) || took != 3*time.Second || w.received(signal.BulkheadRejected) != 1 {
 			t.Errorf("got %v after %v, signals %v", err, took, w.all())
 		}
 		w.end(nil)
@@ -144,7 +145,7 @@ func TestBulkheadForgetsACallerThatGaveUpWaiting(t *testing.T) {
 			t.Errorf("the waiting call got %v", err)
 		}
 		w.begin(context.Background(), 1) // takes the place in the queue
-		if failed, answered := w.end(sabir.ErrBulkheadFull); failed != 0 || answered != 2 {
+		if failed, answered := w.end(sabir.NewError(sabir.CodeResourceExhausted, errname.BulkheadFull, "")); failed != 0 || answered != 2 {
 			t.Errorf("%d refused, %d answered; want 0 and 2", failed, answered)
 		}
 	})
@@ -160,7 +161,7 @@ func TestBulkheadInsideATimeoutHoldsThePlaceOfAHandlerThatHangs(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if _, err := r.call(t.Context()); !errors.Is(err, sabir.ErrBulkheadFull) {
+		if _, err := r.call(t.Context()); !errors.Is(err, sabir.NewError(sabir.CodeResourceExhausted, errname.BulkheadFull, "")) {
 			t.Errorf("got %v while two handlers hang", err)
 		}
 		close(release)

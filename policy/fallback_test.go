@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/signal"
 	"github.com/sabir-go/sabir/policy"
 )
@@ -42,7 +43,7 @@ func TestFallbackFallsBack(t *testing.T) {
 		{"for Internal", errBroken, true},
 		{"for Unavailable", errBusy, true},
 		{"for DeadlineExceeded", context.DeadlineExceeded, true},
-		{"for ResourceExhausted", sabir.ErrBulkheadFull, true},
+		{"for ResourceExhausted", sabir.NewError(sabir.CodeResourceExhausted, errname.BulkheadFull, ""), true},
 		{"not for InvalidArgument", sabir.NewError(sabir.CodeInvalidArgument, "Bad", ""), false},
 		{"not for NotFound", sabir.NewError(sabir.CodeNotFound, "Gone", ""), false},
 		{"not for PermissionDenied", sabir.NewError(sabir.CodePermissionDenied, "No", ""), false},

@@ -90,7 +90,7 @@ func (p *peer) failure(ctx context.Context, action string, err error) *sabir.Err
 		p.askForLook()
 		return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrLinkLost.Name, "the connection to %s was lost before %s answered: %w", p.id, action, err)
 	case code == connect.CodeInvalidArgument: // connect's client has decompressed an answer, and the caller's input is not at fault
-		return sabir.Errorf(sabir.CodeInternal, sabir.ErrBadOutput.Name, "the answer of %s from the server %s cannot be read: %w", action, p.id, err)
+		return sabir.Errorf(sabir.CodeInternal, errname.BadOutput, "the answer of %s from the server %s cannot be read: %w", action, p.id, err)
 	}
 	e := fromConnect(err)
 	e.Node = p.id

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/rpc"
 )
 
@@ -116,7 +117,7 @@ func TestAnAnswerThatCannotBeDecompressedIsNoMistakeOfTheCaller(t *testing.T) {
 			w.Header().Set("Grpc-Encoding", "gzip")
 			_, _ = io.WriteString(w, "\x01\x00\x00\x00\x03abc")
 		})
-		if _, err := sabir.Call[text](t.Context(), dial(t, f), "calc.metadata", text{"x"}); sabir.AsError(err).Code != sabir.CodeInternal || !errors.Is(err, sabir.ErrBadOutput) {
+		if _, err := sabir.Call[text](t.Context(), dial(t, f), "calc.metadata", text{"x"}); sabir.AsError(err).Code != sabir.CodeInternal || !errors.Is(err, sabir.NewError(sabir.CodeInternal, errname.BadOutput, "")) {
 			t.Errorf("the error is %v", err)
 		}
 	})

@@ -63,7 +63,7 @@ func (s *foreignStream) Recv(value any) error {
 		return s.peer.failure(s.ctx, s.action, err)
 	}
 	if err := s.method.out.Decode(message.data, value); err != nil {
-		return sabir.Errorf(sabir.CodeInternal, sabir.ErrBadOutput.Name, "a value of %s cannot be read: %w", s.action, err)
+		return sabir.Errorf(sabir.CodeInternal, errname.BadOutput, "a value of %s cannot be read: %w", s.action, err)
 	}
 	return nil
 }

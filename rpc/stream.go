@@ -11,6 +11,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -38,7 +39,7 @@ func (s *streams) begin(end *context.CancelCauseFunc) error {
 	case s.stopping:
 		return stopped()
 	case len(s.open) >= maxStreams:
-		return sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrTooManyStreams.Name, "the node has %d streams open over gRPC, which is all it takes", maxStreams).AsRetryable()
+		return sabir.Errorf(sabir.CodeResourceExhausted, errname.TooManyStreams, "the node has %d streams open over gRPC, which is all it takes", maxStreams).AsRetryable()
 	}
 	s.open[end] = struct{}{}
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -69,7 +70,7 @@ func opens(keys *httpaccess.Keys, x *exchange.Exchange) bool {
 
 func badKey(x *exchange.Exchange) error {
 	x.Answer.Add("WWW-Authenticate", `Bearer realm="sabir"`)
-	return sabir.NewError(sabir.CodeUnauthenticated, sabir.ErrBadKey.Name, `this node wants a key: send it as "Authorization: Bearer <key>"`)
+	return sabir.NewError(sabir.CodeUnauthenticated, errname.BadKey, `this node wants a key: send it as "Authorization: Bearer <key>"`)
 }
 
 // keyScheme is the server's key for documents.

@@ -58,7 +58,7 @@ func (rc *requestContext) batch() {
 		if bad := json.Codec.Decode(rc.Body, &calls); bad != nil {
 			err = sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, `the batch cannot be read: %w; want [{"action":"users.get","input":{…}},…]`, bad)
 		} else if len(calls) > maxBatch {
-			err = sabir.NewError(sabir.CodeInvalidArgument, sabir.ErrInputTooLarge.Name, fmt.Sprintf("the batch has %d calls; %d is the limit", len(calls), maxBatch))
+			err = sabir.NewError(sabir.CodeInvalidArgument, errname.InputTooLarge, fmt.Sprintf("the batch has %d calls; %d is the limit", len(calls), maxBatch))
 		}
 	}
 	if err != nil {
@@ -91,7 +91,7 @@ func (rc *requestContext) batch() {
 	rc.mergeCookies(answers)
 	body, err := json.Codec.Append(rc.Out[:0], answers)
 	if err != nil {
-		rc.fail(sabir.NewError(sabir.CodeInternal, sabir.ErrBadOutput.Name, internalMessage(rc.ID)))
+		rc.fail(sabir.NewError(sabir.CodeInternal, errname.BadOutput, internalMessage(rc.ID)))
 		return
 	}
 	rc.Status, rc.Type, rc.Out = http.StatusOK, jsonType, body
@@ -141,7 +141,7 @@ func (rc *requestContext) callOne(c batchCall, i int, end time.Time, answer *bat
 func (rc *requestContext) addResult(answer *batchResult, x *exchange.Exchange, action string) {
 	if len(x.Out) > 0 && !jsontext.Value(x.Out).IsValid() {
 		sub := requestContext{Exchange: x, server: rc.server}
-		sub.fail(sabir.NewError(sabir.CodeInternal, sabir.ErrBadOutput.Name,
+		sub.fail(sabir.NewError(sabir.CodeInternal, errname.BadOutput,
 			fmt.Sprintf("the answer of %s has the status %d and is %.100q, which no batch can hold: call it alone", action, x.Status, x.Type)))
 	}
 	if answer.Status = x.Status; x.Status == 0 {
@@ -204,7 +204,7 @@ func (rc *requestContext) mergeCookies(answers []batchResult) {
 func (rc *requestContext) cookiesTooLarge(answer *batchResult, i int) {
 	x := &exchange.Exchange{ID: rc.ID + "-" + itoa(i+1)}
 	sub := requestContext{Exchange: x, server: rc.server}
-	sub.fail(sabir.NewError(sabir.CodeInternal, sabir.ErrBadOutput.Name,
+	sub.fail(sabir.NewError(sabir.CodeInternal, errname.BadOutput,
 		fmt.Sprintf("the calls of the batch set more than %d bytes of cookies, and those of this one are not set: make it alone", maxBatchCookies)))
 	answer.Status, answer.Output, answer.Problem = x.Status, nil, x.Out
 }

@@ -205,7 +205,7 @@ func (c *Client) exchange(ctx context.Context, method, path, what string, body [
 	answer, err := c.read(response)
 	switch {
 	case errors.Is(err, errTooLong):
-		return nil, sabir.Errorf(sabir.CodeInternal, sabir.ErrBadOutput.Name, "the answer of %s is longer than the limit of %d bytes (MaxAnswer of web.ClientConfig sets it)", what, c.maxAnswer)
+		return nil, sabir.Errorf(sabir.CodeInternal, errname.BadOutput, "the answer of %s is longer than the limit of %d bytes (MaxAnswer of web.ClientConfig sets it)", what, c.maxAnswer)
 	case err != nil:
 		return nil, c.lost(ctx, what, err)
 	case response.StatusCode < 200 || response.StatusCode > 299:

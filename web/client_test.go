@@ -15,6 +15,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/validate"
 )
@@ -291,7 +292,7 @@ func TestTheKeyOpensANodeThatWantsOne(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := dialNode(t, other, ClientConfig{}).Call(t.Context(), "shop.echo", nil)
-	if !errors.Is(err, sabir.ErrBadKey) {
+	if !errors.Is(err, sabir.NewError(sabir.CodeUnauthenticated, errname.BadKey, "")) {
 		t.Errorf("without: %v", err)
 	}
 	if err := dialNode(t, other, ClientConfig{}).Ready(t.Context()); err != nil {

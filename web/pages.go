@@ -7,6 +7,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/httpaccess"
 )
 
@@ -85,7 +86,7 @@ func (rc *requestContext) index() {
 	}
 	body, err := stdjson.MarshalIndent(list, "", "  ") // indented, to be readable
 	if err != nil {
-		rc.fail(sabir.NewError(sabir.CodeInternal, sabir.ErrBadOutput.Name, internalMessage(rc.ID)))
+		rc.fail(sabir.NewError(sabir.CodeInternal, errname.BadOutput, internalMessage(rc.ID)))
 		return
 	}
 	rc.send(append(body, '\n'))
@@ -96,7 +97,7 @@ func (rc *requestContext) describe() {
 	body, err := json.Codec.Append(nil, rc.api())
 	if err != nil {
 		rc.node.Log().Error("the description of the actions cannot be written as JSON", rc.logged().attrs("reason", err)...)
-		rc.fail(sabir.NewError(sabir.CodeInternal, sabir.ErrBadOutput.Name, internalMessage(rc.ID)))
+		rc.fail(sabir.NewError(sabir.CodeInternal, errname.BadOutput, internalMessage(rc.ID)))
 		return
 	}
 	rc.send(body)

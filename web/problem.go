@@ -153,7 +153,7 @@ func (s *server) publicError(a *sabir.Action, of logged, err error) *sabir.Error
 	e := sabir.AsError(err)
 	message, data := e.Message, e.Data
 	switch e.Name {
-	case sabir.ErrHandlerFailed.Name, sabir.ErrBadOutput.Name, errname.TooManyLevels, sabir.ErrPanic.Name, sabir.ErrActionNotFound.Name: // the last is of a nested call
+	case sabir.ErrHandlerFailed.Name, errname.BadOutput, errname.TooManyLevels, sabir.ErrPanic.Name, sabir.ErrActionNotFound.Name: // the last is of a nested call
 		message, data = internalMessage(of.id), nil
 	case sabir.ErrDeadlineExceeded.Name:
 		message = "the deadline passed before " + a.Name + " answered"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/internal/isolate"
 	"github.com/sabir-go/sabir/internal/principal"
@@ -207,7 +208,7 @@ func (rc *requestContext) inbound(in *gateway.Inbound) (err error) {
 }
 
 func (rc *requestContext) tooLarge(limit int64) error {
-	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrInputTooLarge.Name, "the body is larger than the limit of %d bytes", limit)
+	return sabir.Errorf(sabir.CodeInvalidArgument, errname.InputTooLarge, "the body is larger than the limit of %d bytes", limit)
 }
 
 // tooLate is the error of a call that is not begun, as its caller would have gone before the answer.

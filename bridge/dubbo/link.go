@@ -9,6 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/hessian"
+	"github.com/sabir-go/sabir/internal/errname"
 )
 
 // link is a connection to a provider, with the calls that wait for answers.
@@ -176,7 +177,7 @@ func (p *provider) finish(ctx context.Context, to *method, r *sabir.Request, f *
 	}
 	answer, err := readReply(f.body)
 	if err != nil {
-		return sabir.Errorf(sabir.ErrBadOutput.Code, sabir.ErrBadOutput.Name, "the answer of %s at the Dubbo provider %s cannot be read: %w", to.action, p.id, err)
+		return sabir.Errorf(sabir.CodeInternal, errname.BadOutput, "the answer of %s at the Dubbo provider %s cannot be read: %w", to.action, p.id, err)
 	}
 	collect(ctx, answer.attachments)
 	if answer.exception != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/hessian"
 	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/internal/errname"
 )
 
 // tripleLink is a connection to a provider by tri://.
@@ -215,7 +216,7 @@ func (l *tripleLink) call(ctx context.Context, to calledMethod, r *sabir.Request
 }
 
 func (l *tripleLink) badAnswer(to *method, err error) *sabir.Error {
-	return sabir.Errorf(sabir.ErrBadOutput.Code, sabir.ErrBadOutput.Name, "the answer of %s at the Dubbo provider %s cannot be read: %w", to.action, l.provider.id, err)
+	return sabir.Errorf(sabir.CodeInternal, errname.BadOutput, "the answer of %s at the Dubbo provider %s cannot be read: %w", to.action, l.provider.id, err)
 }
 
 // roundTrip sends a request and waits for the head of the answer, whose end lowers inFlight.

@@ -10,6 +10,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/hessian"
 	"github.com/sabir-go/sabir/codec/protobuf"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/introspect"
 )
 
@@ -120,7 +121,7 @@ func (s *tripleStream) Recv(value any) error {
 		err = decodeWrapped(data, value)
 	}
 	if err != nil {
-		return sabir.Errorf(sabir.ErrBadOutput.Code, sabir.ErrBadOutput.Name, "a value of %s cannot be read: %w", s.to.action, err)
+		return sabir.Errorf(sabir.CodeInternal, errname.BadOutput, "a value of %s cannot be read: %w", s.to.action, err)
 	}
 	return nil
 }

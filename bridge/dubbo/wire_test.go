@@ -16,6 +16,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/dubbo"
 	"github.com/sabir-go/sabir/codec/hessian"
+	"github.com/sabir-go/sabir/internal/errname"
 )
 
 // peer is the other side of a connection, which writes and reads frames byte by byte.
@@ -413,12 +414,12 @@ func TestAForgedAnswerFailsItsCallOnly(t *testing.T) {
 		body   []byte
 		want   *sabir.Error
 	}{
-		"no body":               {20, nil, sabir.ErrBadOutput},
-		"an unknown kind":       {20, []byte{0x97}, sabir.ErrBadOutput},
-		"a value of two":        {20, []byte("\x94\x04pong"), sabir.ErrBadOutput},
-		"a number for a text":   {20, []byte{0x91, 0x91}, sabir.ErrBadOutput},
-		"an exception of none":  {20, []byte{0x90, 0x91}, sabir.ErrBadOutput},
-		"nesting":               {20, append([]byte{0x91}, bytes.Repeat([]byte{0x79}, 1<<20)...), sabir.ErrBadOutput},
+		"no body":               {20, nil, sabir.NewError(sabir.CodeInternal, errname.BadOutput, "")},
+		"an unknown kind":       {20, []byte{0x97}, sabir.NewError(sabir.CodeInternal, errname.BadOutput, "")},
+		"a value of two":        {20, []byte("\x94\x04pong"), sabir.NewError(sabir.CodeInternal, errname.BadOutput, "")},
+		"a number for a text":   {20, []byte{0x91, 0x91}, sabir.NewError(sabir.CodeInternal, errname.BadOutput, "")},
+		"an exception of none":  {20, []byte{0x90, 0x91}, sabir.NewError(sabir.CodeInternal, errname.BadOutput, "")},
+		"nesting":               {20, append([]byte{0x91}, bytes.Repeat([]byte{0x79}, 1<<20)...), sabir.NewError(sabir.CodeInternal, errname.BadOutput, "")},
 		"a timeout":             {31, encode(t, "late"), sabir.ErrDeadlineExceeded},
 		"an overload":           {100, encode(t, "full"), sabir.ErrServiceUnavailable},
 		"an unknown interface":  {70, encode(t, "x.RemotingException: Not found exported service: y\nat z"), sabir.ErrActionNotFound},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/errname"
 )
 
 const (
@@ -55,7 +56,7 @@ func (c *chunks) put(seq int, one chunk) {
 	}
 	cost := len(one.value) + chunkCost
 	if c.bytes+cost > maxStreamWaits || len(c.late) >= maxLate || c.waiting.Load()+int64(cost) > maxStreamsWait {
-		c.end(sabir.NewError(sabir.ErrStreamTooSlow.Code, sabir.ErrStreamTooSlow.Name, "the stream was ended: its values came faster than they were taken"))
+		c.end(sabir.NewError(sabir.CodeResourceExhausted, errname.StreamTooSlow, "the stream was ended: its values came faster than they were taken"))
 		return
 	}
 	c.bytes += cost

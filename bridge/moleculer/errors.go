@@ -74,7 +74,7 @@ var known = []struct {
 	{"RequestRejectedError", 503, "REQUEST_REJECTED", sabir.ErrLinkLost},
 	{"RequestRejectedError", 503, "REQUEST_REJECTED", sabir.ErrBreakerOpen},
 	{"QueueIsFullError", 429, "QUEUE_FULL", sabir.ErrTooManyCalls},
-	{"QueueIsFullError", 429, "QUEUE_FULL", sabir.ErrBulkheadFull},
+	{"QueueIsFullError", 429, "QUEUE_FULL", sabir.NewError(sabir.CodeResourceExhausted, errname.BulkheadFull, "")},
 	{"MaxCallLevelError", 500, "MAX_CALL_LEVEL", sabir.NewError(sabir.CodeFailedPrecondition, errname.TooManyLevels, "")},
 }
 

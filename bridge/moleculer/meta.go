@@ -182,7 +182,7 @@ func CollectMeta(ctx context.Context) (collecting context.Context, meta func() m
 func SetMeta(ctx context.Context, key string, value any) error {
 	text, err := json.Codec.Append(nil, value)
 	if err != nil {
-		return sabir.Errorf(sabir.CodeInternal, sabir.ErrBadOutput.Name, "the member %s of meta cannot be written: %w", key, err)
+		return sabir.Errorf(sabir.CodeInternal, errname.BadOutput, "the member %s of meta cannot be written: %w", key, err)
 	}
 	if m, ok := ctx.Value(metaKey{}).(*collectedMeta); ok {
 		m.set(key, text)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/errname"
 )
 
 // peer is another node of the Moleculer project: a sabir.ForeignNode.
@@ -252,7 +253,7 @@ func (b *bridge) unread(topic string, data []byte, why error) {
 			return
 		}
 		if c := b.calls.take(id, r.Sender); c != nil {
-			c.fail(sabir.Errorf(sabir.ErrBadOutput.Code, sabir.ErrBadOutput.Name, "the answer of %s cannot be read: %w", c.action, why))
+			c.fail(sabir.Errorf(sabir.CodeInternal, errname.BadOutput, "the answer of %s cannot be read: %w", c.action, why))
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/moleculer"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/errname"
 )
 
 // byHand is a node that a test speaks for: it writes packets as implementations in other languages do.
@@ -297,7 +298,7 @@ func TestAPacketThatCannotBeReadEndsItsCall(t *testing.T) {
 	}
 	h.receive(requests, &request)
 	h.send("RES.go", `"id":"`+request.ID+`","success":false,"error":{"data":`+deep+`}`)
-	if err := <-ended; sabir.AsError(err).Name != sabir.ErrBadOutput.Name {
+	if err := <-ended; sabir.AsError(err).Name != errname.BadOutput {
 		t.Errorf("the call ended with %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/internal/wire"
@@ -178,7 +179,7 @@ type advice struct {
 func (a advice) Unwrap() error { return a.error }
 
 func joinFailed(text, do string) error {
-	return sabir.Errorf(sabir.CodeUnavailable, sabir.ErrJoinFailed.Name, "%w", advice{errors.New(text), do})
+	return sabir.Errorf(sabir.CodeUnavailable, errname.JoinFailed, "%w", advice{errors.New(text), do})
 }
 
 // notJoined describes why the cluster could not be joined, and what to do.

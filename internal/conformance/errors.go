@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -169,7 +170,7 @@ func answerDoesNotFit(t *testing.T, s *suite) {
 		Text int `json:"text"`
 	}
 	_, err := sabir.Call[wrong](brief(t), w.ann, action, greeting{"Ada"})
-	if !errors.Is(err, sabir.ErrBadOutput) || !contains(err.Error(), action, "text") {
+	if !errors.Is(err, sabir.NewError(sabir.CodeInternal, errname.BadOutput, "")) || !contains(err.Error(), action, "text") {
 		t.Errorf("got %v", err)
 	}
 }

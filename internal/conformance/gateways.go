@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/policy"
 	"github.com/sabir-go/sabir/web"
@@ -262,7 +263,7 @@ func clientOnlyAlone(t *testing.T, s *suite) {
 	gone := c.start("gone")
 	stop(t, gone)
 	n := sabir.NewNode(c.options("observer", []cluster.Option{cluster.ClientOnly()})...)
-	if err := n.Start(brief(t)); !errors.Is(err, sabir.ErrJoinFailed) || !contains(err.Error(), c.shown()) {
+	if err := n.Start(brief(t)); !errors.Is(err, sabir.NewError(sabir.CodeUnavailable, errname.JoinFailed, "")) || !contains(err.Error(), c.shown()) {
 		t.Errorf("got %v", err)
 	}
 }

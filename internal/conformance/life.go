@@ -11,6 +11,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/errname"
 )
 
 var lifeBehaviours = []behaviour{
@@ -378,7 +379,7 @@ func sameName(t *testing.T, s *suite) {
 	c := s.cluster(t)
 	a := c.start("a", sabir.Serve(reportingService("svc")))
 	err := sabir.NewNode(c.options("a", nil)...).Start(brief(t))
-	if !errors.Is(err, sabir.ErrJoinFailed) || !contains(err.Error(), "same node id") {
+	if !errors.Is(err, sabir.NewError(sabir.CodeUnavailable, errname.JoinFailed, "")) || !contains(err.Error(), "same node id") {
 		t.Errorf("got %v", err)
 	}
 	if out, err := sabir.Call[string](brief(t), a, "svc.it", 1); err != nil || out != "svc on a" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/errname"
 )
 
 var limitBehaviours = []behaviour{
@@ -41,7 +42,7 @@ func refusal(t *testing.T, c *testCluster) error {
 
 func checkRefusal(t *testing.T, c *testCluster, err error, words ...string) {
 	t.Helper()
-	if !errors.Is(err, sabir.ErrJoinFailed) || !contains(err.Error(), words...) || !contains(err.Error(), c.shown()) {
+	if !errors.Is(err, sabir.NewError(sabir.CodeUnavailable, errname.JoinFailed, "")) || !contains(err.Error(), words...) || !contains(err.Error(), c.shown()) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 )
 
 var streamBehaviours = []behaviour{
@@ -527,7 +528,7 @@ func streamClient(t *testing.T, s *suite) {
 	if _, err := two.Recv(); err != nil {
 		t.Error(err)
 	}
-	if _, err := two.Recv(); !errors.Is(err, sabir.ErrBadOutput) {
+	if _, err := two.Recv(); !errors.Is(err, sabir.NewError(sabir.CodeInternal, errname.BadOutput, "")) {
 		t.Errorf("after the second answer: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/filehead"
 	"github.com/sabir-go/sabir/web/rest"
 )
@@ -29,7 +30,7 @@ func (x *session) takeHead(value []byte) (is bool, err error) {
 	}
 	head, is, err := filehead.Read(value, key)
 	if err != nil {
-		return true, &sabir.Error{Code: sabir.CodeInternal, Name: sabir.ErrBadOutput.Name, Node: x.streams.node.ID(), Message: err.Error()}
+		return true, &sabir.Error{Code: sabir.CodeInternal, Name: errname.BadOutput, Node: x.streams.node.ID(), Message: err.Error()}
 	}
 	x.head = head
 	if !is {

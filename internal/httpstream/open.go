@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 )
 
 // values is the caller's end of a stream whose values are JSON or bytes.
@@ -122,7 +123,7 @@ func (x *session) oneLine(text []byte) ([]byte, error) {
 	}
 	compact := jsontext.Value(text)
 	if err := compact.Compact(); err != nil {
-		return nil, &sabir.Error{Code: sabir.CodeInternal, Name: sabir.ErrBadOutput.Name, Node: x.streams.node.ID(),
+		return nil, &sabir.Error{Code: sabir.CodeInternal, Name: errname.BadOutput, Node: x.streams.node.ID(),
 			Message: x.call.Action.Name + " sent a document that is not JSON: " + err.Error()}
 	}
 	return compact, nil
@@ -138,7 +139,7 @@ func badInput(format string, args ...any) *sabir.Error {
 }
 
 func tooLargeIn(what string, limit int) *sabir.Error {
-	return sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrInputTooLarge.Name, "%s is larger than the limit of %d bytes", what, limit)
+	return sabir.Errorf(sabir.CodeInvalidArgument, errname.InputTooLarge, "%s is larger than the limit of %d bytes", what, limit)
 }
 
 // ended reports whether Send failed because the stream has ended; Recv then returns why.

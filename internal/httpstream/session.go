@@ -64,7 +64,7 @@ func (x *session) watchCaller() (stop func()) {
 
 // tooSlow cuts the caller off, who takes nothing while the node has too much that waits.
 func (x *session) tooSlow() {
-	x.fail(&sabir.Error{Code: sabir.CodeResourceExhausted, Name: sabir.ErrStreamTooSlow.Name, Node: x.streams.node.ID(), Retryable: true,
+	x.fail(&sabir.Error{Code: sabir.CodeResourceExhausted, Name: errname.StreamTooSlow, Node: x.streams.node.ID(), Retryable: true,
 		Message: "the caller took nothing while the streams of the node held more than they may"})
 	x.slow.Store(true) // before the interruption, so that no write begins after it
 	if conn := x.connected.Load(); conn != nil {

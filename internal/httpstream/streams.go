@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/memory"
 )
 
@@ -152,7 +153,7 @@ func (s *Streams) begin(x *session) error {
 }
 
 func (s *Streams) tooMany(format string, args ...any) error {
-	e := sabir.Errorf(sabir.CodeResourceExhausted, sabir.ErrTooManyStreams.Name, format, args...).AsRetryable()
+	e := sabir.Errorf(sabir.CodeResourceExhausted, errname.TooManyStreams, format, args...).AsRetryable()
 	e.Node = s.node.ID()
 	return e
 }

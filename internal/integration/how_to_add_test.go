@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/errname"
 	_ "github.com/sabir-go/sabir/internal/gossip"
 	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/internal/transporttest"
@@ -169,7 +170,7 @@ func (b *bridge) Stop(context.Context) error  { b.open.Store(false); return nil 
 
 func (b *bridge) serve(ctx context.Context, action, body string) (string, error) {
 	if len(body) > 1000 { // step 3: before anything is decoded
-		return "", sabir.ErrInputTooLarge
+		return "", sabir.NewError(sabir.CodeInvalidArgument, errname.InputTooLarge, "")
 	}
 	a := b.node.Action(action)
 	if a == nil || !a.Public() {

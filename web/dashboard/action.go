@@ -170,7 +170,7 @@ func readCall(w http.ResponseWriter, r *http.Request) (in callRequest, bad *sabi
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCallBody))
 	if err != nil {
-		return in, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrInputTooLarge.Name, "the body cannot be read, or is larger than %d bytes", maxCallBody)
+		return in, sabir.Errorf(sabir.CodeInvalidArgument, errname.InputTooLarge, "the body cannot be read, or is larger than %d bytes", maxCallBody)
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return in, sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the body is no call: %v", err)

@@ -202,7 +202,7 @@ func (b *dashboard) checkSession(r *http.Request) *sabir.Error {
 		}
 		b.attempts.failed(b.config.client(r))
 	}
-	return sabir.NewError(sabir.CodeUnauthenticated, sabir.ErrBadKey.Name, "log in first: open "+b.prefix+"/login in a browser")
+	return sabir.NewError(sabir.CodeUnauthenticated, errname.BadKey, "log in first: open "+b.prefix+"/login in a browser")
 }
 
 //go:embed page

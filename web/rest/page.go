@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 )
 
 // Paging is for the input of an action that answers with pages: embed it in the input's struct, or give that fields of your own with
@@ -32,7 +33,7 @@ func NewPage[T any](ctx context.Context, items []T, next string) (Page[T], error
 	page := Page[T]{Items: items, Next: next}
 	switch {
 	case len(next) > maxCursor:
-		return page, sabir.Errorf(sabir.CodeInternal, sabir.ErrBadOutput.Name, "a cursor has %d bytes; at most %d are taken back", len(next), maxCursor)
+		return page, sabir.Errorf(sabir.CodeInternal, errname.BadOutput, "a cursor has %d bytes; at most %d are taken back", len(next), maxCursor)
 	case next == "":
 		return page, nil
 	}
@@ -48,10 +49,10 @@ const maxCursor = 512
 func Cursor(position any) (string, error) {
 	text, err := json.Marshal(position)
 	if err != nil {
-		return "", sabir.Errorf(sabir.CodeInternal, sabir.ErrBadOutput.Name, "no cursor can be made of a %T: %w", position, err)
+		return "", sabir.Errorf(sabir.CodeInternal, errname.BadOutput, "no cursor can be made of a %T: %w", position, err)
 	}
 	if base64.RawURLEncoding.EncodedLen(len(text)) > maxCursor {
-		return "", sabir.Errorf(sabir.CodeInternal, sabir.ErrBadOutput.Name, "a cursor of %d bytes of JSON is too large; %d is the limit", len(text), maxCursor/4*3)
+		return "", sabir.Errorf(sabir.CodeInternal, errname.BadOutput, "a cursor of %d bytes of JSON is too large; %d is the limit", len(text), maxCursor/4*3)
 	}
 	return base64.RawURLEncoding.EncodeToString(text), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/etag"
 )
 
@@ -51,7 +52,7 @@ func tagOf(version string) (string, error) {
 		fits = fits && version[i] > ' ' && version[i] < 0x7f && version[i] != '"'
 	}
 	if !fits {
-		return "", sabir.Errorf(sabir.CodeInternal, sabir.ErrBadOutput.Name, "%.40q is no version: want 1 to %d visible characters of ASCII without quotes", version, maxVersion)
+		return "", sabir.Errorf(sabir.CodeInternal, errname.BadOutput, "%.40q is no version: want 1 to %d visible characters of ASCII without quotes", version, maxVersion)
 	}
 	return `"` + version + `"`, nil
 }
