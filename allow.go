@@ -19,15 +19,15 @@ import (
 //	sabir.Handle(billing, "refund", refund, sabir.Allow{Services: []string{"support"}, Audited: true})
 //
 // A caller that is refused gets [ErrCallerRefused] before its input is validated; an event that is refused is dropped. A node that joins
-// a cluster with such rules does not start unless nodes prove their names, see [cluster.TLS] and [cluster.NodeKeys]: without that nobody
+// a cluster with such rules does not start unless nodes prove their names, see [cluster.Config.TLS] and [cluster.Config.NodeKeys]: without that nobody
 // could be told from anybody else. An Allow without Nodes and Services, or with a list that is empty, is an error of the service's start.
 type Allow struct {
 	// Nodes holds for what comes from a node with one of these names: a URI of its certificate, such as a SPIFFE ID, a DNS name, or without
-	// those its common name; or its NodeID, which counts with [cluster.NodeKeys] only. "*" in a pattern stands for any text without a slash.
+	// those its common name; or its NodeID, which counts with [cluster.Config.NodeKeys] only. "*" in a pattern stands for any text without a slash.
 	// A node's own services pass. Default: any node.
 	//
 	// Certificates prove names over tls:// and quic:// only: over other transports TLS may end at a proxy or a broker, so no node has a name
-	// there without [cluster.NodeKeys], and a node with such a rule does not start.
+	// there without [cluster.Config.NodeKeys], and a node with such a rule does not start.
 	Nodes []string
 	// Services holds for what a handler of one of these services has called or emitted, with the context that it was given; by full name, or
 	// by name for any version. The calling node vouches for that by its name, so name the nodes too where not each may speak for each
@@ -108,7 +108,7 @@ func (n *Node) allowed(service, own []Allow) []Middleware {
 // withoutIdentities reports whether the node joins a cluster whose links prove no names.
 func (n *Node) withoutIdentities() bool { return len(n.joins) > 0 && !n.joins[0].LinksProveNames() }
 
-const wantNames = "join over tls:// or quic:// with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys"
+const wantNames = "join over tls:// or quic:// with cluster.Config.TLS that demands certificates of other nodes, or with cluster.Config.NodeKeys"
 
 // decide reports whether one of the rules takes the caller, and logs that where one of them is audited.
 func (n *Node) decide(ctx context.Context, rules []Allow, from caller, what string) bool {

@@ -33,8 +33,8 @@ func lends(t *testing.T, options ...sabir.ActionOption) (open sabir.Func[letter,
 		return in.To, nil
 	}, options...)
 	address := "mem://" + strings.ReplaceAll(t.Name(), "/", "-")
-	start(t, sabir.Serve(s), sabir.NodeID("desk"), sabir.Join(address, cluster.Seeds(address)), sabir.Logger(quiet))
-	caller := start(t, sabir.NodeID("caller"), sabir.Join(address, cluster.Seeds(address)), sabir.Logger(quiet))
+	start(t, sabir.Serve(s), sabir.NodeID("desk"), sabir.Join(address, cluster.Config{Seeds: []string{address}}), sabir.Logger(quiet))
+	caller := start(t, sabir.NodeID("caller"), sabir.Join(address, cluster.Config{Seeds: []string{address}}), sabir.Logger(quiet))
 	if err := caller.WaitFor(t.Context(), "letters"); err != nil {
 		t.Fatal(err)
 	}
@@ -122,8 +122,8 @@ func BenchmarkBorrowedCall(b *testing.B) {
 			s := sabir.NewService("orders")
 			sabir.Handle(s, "count", func(_ context.Context, in []letter) (int, error) { return len(in), nil }, append(options, sabir.Inline())...)
 			address := "mem://" + strings.ReplaceAll(b.Name(), "/", "-")
-			start(b, sabir.Serve(s), sabir.NodeID("desk"), sabir.Join(address, cluster.Seeds(address)), sabir.Logger(quiet))
-			caller := start(b, sabir.NodeID("caller"), sabir.Join(address, cluster.Seeds(address)), sabir.Logger(quiet))
+			start(b, sabir.Serve(s), sabir.NodeID("desk"), sabir.Join(address, cluster.Config{Seeds: []string{address}}), sabir.Logger(quiet))
+			caller := start(b, sabir.NodeID("caller"), sabir.Join(address, cluster.Config{Seeds: []string{address}}), sabir.Logger(quiet))
 			if err := caller.WaitFor(b.Context(), "orders"); err != nil {
 				b.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/secret"
 )
 
 const (
@@ -27,11 +28,11 @@ func TestAClusterKeyComesFromAFileOrTheEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TEST_CLUSTER_KEY", newClusterKey+", "+oldClusterKey)
-	for name, option := range map[string]cluster.Option{"file": cluster.KeyFile(file), "environment": cluster.KeyFromEnv("TEST_CLUSTER_KEY")} {
+	for name, option := range map[string]cluster.Option{"file": cluster.Config{KeyFile: file}, "environment": cluster.Config{KeyFromEnv: "TEST_CLUSTER_KEY"}} {
 		address := "mem://" + t.Name() + "-" + name
 		startNode(t, sabir.NodeID("a"), sabir.Join(address, option))
 		for id, key := range map[string]string{"has-the-old-key": oldClusterKey, "has-the-new-key": newClusterKey} {
-			node := startNode(t, sabir.NodeID(id), sabir.Join(address, cluster.Key(key), cluster.Seeds(address)))
+			node := startNode(t, sabir.NodeID(id), sabir.Join(address, cluster.Config{Key: secret.New(key), Seeds: []string{address}}))
 			if len(node.Nodes()) < 2 {
 				t.Errorf("%s: the node that %s does not see the other", name, id)
 			}
@@ -46,11 +47,11 @@ func TestANodeWhoseClusterKeyIsMissingDoesNotStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, option := range map[string]cluster.Option{
-		"no-such-file":                      cluster.KeyFile(filepath.Join(t.TempDir(), "no-such-file")),
-		"empty holds no key":                cluster.KeyFile(empty),
-		"TEST_NO_CLUSTER_KEY holds no key":  cluster.KeyFromEnv("TEST_NO_CLUSTER_KEY"),
-		"at least 16 are needed":            cluster.Key("short"),
-		"cluster keys 1 and 2 are the same": cluster.Key(newClusterKey, newClusterKey),
+		"no-such-file":                      cluster.Config{KeyFile: filepath.Join(t.TempDir(), "no-such-file")},
+		"empty holds no key":                cluster.Config{KeyFile: empty},
+		"TEST_NO_CLUSTER_KEY holds no key":  cluster.Config{KeyFromEnv: "TEST_NO_CLUSTER_KEY"},
+		"at least 16 are needed":            cluster.Config{Key: secret.New("short")},
+		"cluster keys 1 and 2 are the same": cluster.Config{Key: secret.New(newClusterKey + "," + newClusterKey)},
 	} {
 		node := sabir.NewNode(sabir.Join("mem://"+t.Name(), option), sabir.Logger(quiet))
 		err := node.Start(t.Context())
@@ -74,13 +75,13 @@ func TestAClusterKeyShowsNowhere(t *testing.T) {
 		return log.text.Write(p)
 	})
 	address := "mem://" + t.Name()
-	option := cluster.Key(newClusterKey, oldClusterKey)
+	option := cluster.Config{Key: secret.New(newClusterKey + "," + oldClusterKey)}
 	join := sabir.Join(address, option)
 	node := sabir.NewNode(sabir.NodeID("a"), join, sabir.Logger(slog.New(slog.NewTextHandler(written, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	other := startNode(t, sabir.NodeID("b"), sabir.Join(address, option, cluster.Seeds(address)))
+	other := startNode(t, sabir.NodeID("b"), sabir.Join(address, option, cluster.Config{Seeds: []string{address}}))
 	listed, err := json.Marshal(other.Nodes())
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +109,7 @@ func TestAClusterKeyShowsNowhere(t *testing.T) {
 
 func TestAnAddressWithPlainIsWarnedOf(t *testing.T) {
 	var log bytes.Buffer
-	plain := sabir.NewNode(sabir.Join("mem://"+t.Name()+"?plain=1", cluster.Key(newClusterKey)), sabir.Logger(slog.New(slog.NewTextHandler(&log, nil))))
+	plain := sabir.NewNode(sabir.Join("mem://"+t.Name()+"?plain=1", cluster.Config{Key: secret.New(newClusterKey)}), sabir.Logger(slog.New(slog.NewTextHandler(&log, nil))))
 	if err := plain.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -143,7 +143,7 @@ func Buffered(length int) EventOption {
 // BestEffort is for a handler that only watches, such as a dashboard: emitters on other nodes do not wait for it, and get no error
 // of it. Up to 1,024 events, or 4 MiB of them, wait for its node to take them; those that come while it is that far behind are lost,
 // which the emitter's node logs. They travel as JSON, in the order in which one node emits them. All handlers of a node with
-// [cluster.ClientOnly] are of this kind.
+// [cluster.Config.ClientOnly] are of this kind.
 //
 // It gets the events that [Groups] sends to other groups too.
 //

@@ -46,7 +46,7 @@ func BenchmarkEmitToAnotherNode(b *testing.B) {
 	s := sabir.NewService("mail")
 	sabir.On(s, "user.created", func(context.Context, helloRequest) error { return nil })
 	start(b, sabir.NodeID("handles"), sabir.Serve(s), sabir.Join(address))
-	emitter := start(b, sabir.NodeID("emits"), sabir.Join(address, cluster.Seeds(address)))
+	emitter := start(b, sabir.NodeID("emits"), sabir.Join(address, cluster.Config{Seeds: []string{address}}))
 	for len(emitter.Services()) == 0 || len(emitter.Nodes()) < 2 {
 		<-emitter.Changed()
 	}

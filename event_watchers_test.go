@@ -53,7 +53,7 @@ func TestAClientOnlyNodeGetsTheEventsThatItListensTo(t *testing.T) {
 		})
 		address := "mem://" + t.Name()
 		nodes := joined(t, nil, []sabir.NodeOption{sabir.Join(address)},
-			[]sabir.NodeOption{sabir.Join(address, cluster.ClientOnly()), sabir.Serve(s)})
+			[]sabir.NodeOption{sabir.Join(address, cluster.Config{ClientOnly: true}), sabir.Serve(s)})
 		for i := range 3 {
 			if err := sabir.Emit(t.Context(), nodes[0], "account.paid", deposit{i}); err != nil {
 				t.Fatal(err)

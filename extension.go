@@ -80,7 +80,7 @@ func (n *Node) JoinAddress() string {
 	return n.joins[0].Address
 }
 
-// ClusterSecret is a secret that the nodes of the cluster share, once the node has joined one with a [cluster.Key]; none
+// ClusterSecret is a secret that the nodes of the cluster share, once the node has joined one with a [cluster.Config.Key]; none
 // otherwise. It is for servers within the process that only these nodes may use, and does not show where it is printed.
 func (n *Node) ClusterSecret() secret.Secret {
 	if m := n.mesh.Load(); m != nil {

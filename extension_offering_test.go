@@ -7,6 +7,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // offering is an extension with a service of its own.
@@ -72,7 +73,7 @@ func TestAnExtensionWithoutATopicStartsAndStopsWithItsNode(t *testing.T) {
 func TestNodesWithTheSameKeyShareASecretWhichIsNotTheKey(t *testing.T) {
 	const key = "0123456789abcdef"
 	keyed := func(id string) string {
-		return string(startNode(t, sabir.NodeID(id), sabir.Join("mem://"+t.Name()+"-keyed", cluster.Key(key))).ClusterSecret().Bytes())
+		return string(startNode(t, sabir.NodeID(id), sabir.Join("mem://"+t.Name()+"-keyed", cluster.Config{Key: secret.New(key)})).ClusterSecret().Bytes())
 	}
 	a, b := keyed("a"), keyed("b")
 	if a == "" || a != b || a == key {

@@ -34,7 +34,7 @@ func TestTheMeetingAddressOutlivesTheNodeThatTookItFirst(t *testing.T) {
 
 	deadline := time.Now().Add(time.Minute)
 	for {
-		observer := sabir.NewNode(sabir.NodeID("observer"), sabir.Join(address, cluster.ClientOnly()))
+		observer := sabir.NewNode(sabir.NodeID("observer"), sabir.Join(address, cluster.Config{ClientOnly: true}))
 		err := observer.Start(t.Context())
 		if err == nil {
 			defer stop(observer)

@@ -3,7 +3,10 @@ package sabir
 import (
 	"context"
 	"errors"
+	"maps"
+	"reflect"
 	"runtime"
+	"slices"
 
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/joining"
@@ -20,11 +23,11 @@ import (
 //
 // On one machine the address alone is enough, the same for every process: the first one listens there, those that come
 // later find it, join it, and listen on an address of their own; when the first one goes, another takes the address over.
-// On several machines, name nodes to find the others by, with [cluster.Seeds] or in the address:
+// On several machines, name nodes to find the others by, with [cluster.Config.Seeds] or in the address:
 // "tcp://0.0.0.0:7700?seeds=10.0.0.5:7700,10.0.0.6:7700".
 //
 // An address without a host means this machine only. To be reached from others, name the host and restrict who may join, with
-// [cluster.Key] or a TLS configuration that demands client certificates; without either the node refuses to start.
+// [cluster.Config.Key] or a TLS configuration that demands client certificates; without either the node refuses to start.
 func Join(address string, options ...cluster.Option) NodeOption {
 	at := option.Caller()
 	config := mesh.Config{Address: address, Config: joining.Config{Cluster: "default", Connections: 1, At: at}}
@@ -42,28 +45,24 @@ func Join(address string, options ...cluster.Option) NodeOption {
 	})
 }
 
-// SetJoin gives a node that has joined its cluster another zone, other labels and other seeds: of [cluster.Zone], [cluster.Labels] and [cluster.Seeds]
-// what is left out it has no more, but the seeds in the address of Join stay. The other nodes learn of zone and labels in a moment, and calls to and from the
+// SetJoin gives a node that has joined its cluster another zone, other labels and other seeds: the Zone, Labels and Seeds of config; what is left out
+// it has no more, but the seeds in the address of Join stay. The other nodes learn of zone and labels in a moment, and calls to and from the
 // node go by them from then on. New seeds are tried at once, and what was found by the old ones stays a member.
 //
-// Any other option, and a value that no node could have, is an error with the name BadOption; a node that has not joined is one with the name NodeState. Nothing
-// changes then.
-func (n *Node) SetJoin(options ...cluster.Option) error {
-	var config joining.Config
-	for _, o := range options {
-		o.ApplyJoin(&config)
-	}
-	if err := errors.Join(config.Problems...); err != nil {
-		return Errorf(CodeInvalidArgument, nameBadOption, "%w", err)
-	}
-	if !config.Live() {
-		return Errorf(CodeInvalidArgument, nameBadOption, "Node.SetJoin takes cluster.Zone, cluster.Labels and cluster.Seeds: any other option is for Join")
+// Any other field that is set, and a value that no node could have, is an error with the name BadOption; a node that has not joined is one with the name
+// NodeState. Nothing changes then.
+func (n *Node) SetJoin(config cluster.Config) error {
+	place := membership.Place{Zone: config.Zone, Labels: maps.Clone(config.Labels)}
+	seeds := slices.Clone(config.Seeds)
+	config.Zone, config.Labels, config.Seeds = "", nil, nil
+	if !reflect.ValueOf(config).IsZero() {
+		return Errorf(CodeInvalidArgument, nameBadOption, "Node.SetJoin takes Zone, Labels and Seeds of cluster.Config: any other field is for Join")
 	}
 	m := n.mesh.Load()
 	if m == nil {
 		return Errorf(CodeFailedPrecondition, nameNodeState, "node %s has joined no cluster, so zone, labels and seeds are those that Join is given", n.id)
 	}
-	if err := m.Set(membership.Place{Zone: config.Zone, Labels: config.Labels}, config.Seeds); err != nil {
+	if err := m.Set(place, seeds); err != nil {
 		return Errorf(CodeInvalidArgument, nameBadOption, "%w", err)
 	}
 	return nil

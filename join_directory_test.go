@@ -55,7 +55,7 @@ func TestNodesFindEachOtherInADirectoryWhateverElseIsInIt(t *testing.T) {
 	of := func(id string) *sabir.Node {
 		s := sabir.NewService("of-" + id)
 		sabir.Handle(s, "name", func(context.Context, sabir.Empty) (string, error) { return id, nil })
-		return start(t, sabir.NodeID(id), sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Join("mem://directory-"+id, cluster.WithDirectory(b)))
+		return start(t, sabir.NodeID(id), sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Join("mem://directory-"+id, cluster.Config{Directory: b}))
 	}
 	first, second := of("first"), of("second")
 	for from, id := range map[*sabir.Node]string{first: "second", second: "first"} {
@@ -74,8 +74,7 @@ func TestNodesFindEachOtherInADirectoryWhateverElseIsInIt(t *testing.T) {
 
 func TestADirectoryBesideAnotherWayToFindNodesKeepsTheNodeFromStarting(t *testing.T) {
 	for want, option := range map[string]sabir.NodeOption{
-		"leave out Members or WithDirectory": sabir.Join("mem://directory-twice", cluster.Members("mem://a"), cluster.WithDirectory(newBoard(nil))),
-		"WithDirectory was given nil":        sabir.Join("mem://directory-nil", cluster.WithDirectory(nil)),
+		"leave out Members or Directory": sabir.Join("mem://directory-twice", cluster.Config{Members: []string{"mem://a"}, Directory: newBoard(nil)}),
 	} {
 		if err := sabir.NewNode(option).Start(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -12,29 +12,28 @@ import (
 )
 
 func TestZoneLabelsAndSeedsAreAllThatANodeThatRunsTakesOfJoin(t *testing.T) {
-	node := sabir.NewNode(sabir.Logger(quiet), sabir.Join("tcp://127.0.0.1:0", cluster.Zone("north")))
+	node := sabir.NewNode(sabir.Logger(quiet), sabir.Join("tcp://127.0.0.1:0", cluster.Config{Zone: "north"}))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	defer node.Stop(t.Context())
-	for name, options := range map[string][]cluster.Option{
-		"an option of Join":       {cluster.Zone("south"), cluster.Name("other")},
-		"another option of Join":  {cluster.Zone("south"), cluster.ClientOnly()},
-		"a zone twice":            {cluster.Zone("south"), cluster.Zone("west")},
-		"a seed that is no URL":   {cluster.Zone("south"), cluster.Seeds("localhost")},
-		"a zone that is too long": {cluster.Zone(strings.Repeat("x", 5000))},
+	for name, config := range map[string]cluster.Config{
+		"a field of Join":         {Zone: "south", Name: "other"},
+		"another field of Join":   {Zone: "south", ClientOnly: true},
+		"a seed that is no URL":   {Zone: "south", Seeds: []string{"localhost"}},
+		"a zone that is too long": {Zone: strings.Repeat("x", 5000)},
 	} {
-		if err := node.SetJoin(options...); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) || node.Info().Zone != "north" {
+		if err := node.SetJoin(config); !errors.Is(err, sabir.NewError(sabir.CodeInvalidArgument, "BadOption", "")) || node.Info().Zone != "north" {
 			t.Errorf("%s: %v, and the zone is %q", name, err, node.Info().Zone)
 		}
 	}
-	if err := node.SetJoin(); err != nil || node.Info().Zone != "" {
+	if err := node.SetJoin(cluster.Config{}); err != nil || node.Info().Zone != "" {
 		t.Errorf("what is left out is gone: %v, %q", err, node.Info().Zone)
 	}
 }
 
 func TestANodeInNoClusterHasNoPlaceInIt(t *testing.T) {
-	if err := sabir.NewNode().SetJoin(cluster.Zone("north")); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "NodeState", "")) {
+	if err := sabir.NewNode().SetJoin(cluster.Config{Zone: "north"}); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "NodeState", "")) {
 		t.Error(err)
 	}
 }
@@ -58,7 +57,7 @@ func (w *lineWatch) Write(line []byte) (int, error) {
 
 func TestASeedThatDoesNotAnswerIsLoggedOnce(t *testing.T) {
 	w := &lineWatch{until: "a seed cannot be reached", came: make(chan struct{})}
-	node := sabir.NewNode(sabir.Logger(slog.New(slog.NewTextHandler(w, nil))), sabir.Join("tcp://127.0.0.1:0", cluster.Seeds("tcp://127.0.0.1:1")))
+	node := sabir.NewNode(sabir.Logger(slog.New(slog.NewTextHandler(w, nil))), sabir.Join("tcp://127.0.0.1:0", cluster.Config{Seeds: []string{"tcp://127.0.0.1:1"}}))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

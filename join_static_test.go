@@ -12,7 +12,7 @@ import (
 
 func TestNodesAtFixedAddressesFindEachOtherAndTheOneThatComesBack(t *testing.T) {
 	addresses := map[string]string{"a": "mem://static-a", "b": "mem://static-b", "c": "mem://static-c"}
-	all := cluster.Members(addresses["a"], addresses["b"], addresses["c"])
+	all := cluster.Config{Members: []string{addresses["a"], addresses["b"], addresses["c"]}}
 	start := func(id string) *sabir.Node {
 		t.Helper()
 		s := sabir.NewService("of-" + id)

@@ -235,21 +235,21 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 		return []sabir.NodeOption{sabir.Join("mem://twice", options...)}
 	}
 	for name, options := range map[string][]sabir.NodeOption{
-		"NodeID":           {sabir.NodeID("a"), sabir.NodeID("b")},
-		"Logger":           {sabir.Logger(quiet), sabir.Logger(quiet)},
-		"HTTP":             {sabir.HTTP(":0"), sabir.HTTP(":0")},
-		"Join":             {sabir.Join("mem://a"), sabir.Join("mem://b")},
-		"Limits":           {sabir.Limits{MaxDepth: 1}, sabir.Limits{StopTimeout: 2}},
-		"Version":          service(sabir.Version(1), sabir.Version(2)),
-		"Doc":              service(sabir.Doc("a"), sabir.Doc("b")),
-		"Doc of an action": action(sabir.Doc("a"), sabir.Doc("b")),
-		"ClusterOnly":      action(sabir.ClusterOnly(), sabir.ClusterOnly()),
-		"Buffered":         event(sabir.Buffered(1), sabir.Buffered(2)),
-		"ConsumerGroup":    event(sabir.ConsumerGroup("a"), sabir.ConsumerGroup("b")),
-		"cluster.Name":     join(cluster.Name("a"), cluster.Name("b")),
-		"cluster.Links":    join(cluster.Links{Connections: 2}, cluster.Links{FullMesh: 3}),
-		"cluster.Limits":   join(cluster.Limits{Calls: 1}, cluster.Limits{Calls: 2}),
-		"Zone":             join(cluster.Zone("a"), cluster.Zone("b")),
+		"NodeID":              {sabir.NodeID("a"), sabir.NodeID("b")},
+		"Logger":              {sabir.Logger(quiet), sabir.Logger(quiet)},
+		"HTTP":                {sabir.HTTP(":0"), sabir.HTTP(":0")},
+		"Join":                {sabir.Join("mem://a"), sabir.Join("mem://b")},
+		"Limits":              {sabir.Limits{MaxDepth: 1}, sabir.Limits{StopTimeout: 2}},
+		"Version":             service(sabir.Version(1), sabir.Version(2)),
+		"Doc":                 service(sabir.Doc("a"), sabir.Doc("b")),
+		"Doc of an action":    action(sabir.Doc("a"), sabir.Doc("b")),
+		"ClusterOnly":         action(sabir.ClusterOnly(), sabir.ClusterOnly()),
+		"Buffered":            event(sabir.Buffered(1), sabir.Buffered(2)),
+		"ConsumerGroup":       event(sabir.ConsumerGroup("a"), sabir.ConsumerGroup("b")),
+		"cluster.Config.Name": join(cluster.Config{Name: "a"}, cluster.Config{Name: "b"}),
+		"cluster.Links":       join(cluster.Links{Connections: 2}, cluster.Links{FullMesh: 3}),
+		"cluster.Limits":      join(cluster.Limits{Calls: 1}, cluster.Limits{Calls: 2}),
+		"Zone":                join(cluster.Config{Zone: "a"}, cluster.Config{Zone: "b"}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := sabir.NewNode(options...).Start(t.Context())

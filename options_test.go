@@ -13,7 +13,7 @@ import (
 )
 
 func TestOtherNodesDialTheAdvertisedHost(t *testing.T) {
-	n := startNode(t, sabir.Join("tcp://127.0.0.1:0", cluster.Advertise("localhost")))
+	n := startNode(t, sabir.Join("tcp://127.0.0.1:0", cluster.Config{Advertise: "localhost"}))
 	if addr := n.Info().Addr; !strings.HasPrefix(addr, "tcp://localhost:") {
 		t.Errorf("the node tells others that it is at %q", addr)
 	}

@@ -14,7 +14,7 @@ import (
 func BenchmarkRemoteCall(b *testing.B) {
 	address := "mem://" + b.Name()
 	begin := func(id string, options ...sabir.NodeOption) *sabir.Node {
-		n := sabir.NewNode(append(options, sabir.NodeID(id), sabir.Join(address, cluster.Seeds(address)), sabir.Logger(quiet))...)
+		n := sabir.NewNode(append(options, sabir.NodeID(id), sabir.Join(address, cluster.Config{Seeds: []string{address}}), sabir.Logger(quiet))...)
 		if err := n.Start(b.Context()); err != nil {
 			b.Fatal(err)
 		}

@@ -130,7 +130,7 @@ func TestNodesWithALabelGetTheirShareOfTheCalls(t *testing.T) {
 	address := "mem://" + t.Name()
 	start(t, sabir.NodeID("a"), answering("a"), sabir.Join(address))
 	start(t, sabir.NodeID("b"), answering("b"), sabir.Join(address))
-	start(t, sabir.NodeID("c"), answering("c"), sabir.Join(address, cluster.Labels(map[string]string{"track": "canary"})))
+	start(t, sabir.NodeID("c"), answering("c"), sabir.Join(address, cluster.Config{Labels: map[string]string{"track": "canary"}}))
 	caller := start(t, sabir.NodeID("caller"), sabir.Join(address))
 	for len(caller.Action("users.get").Nodes()) != 3 {
 		<-caller.Changed()

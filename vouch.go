@@ -20,7 +20,7 @@ func init() {
 }
 
 // vouched reports whether the node at the other end of the link that a call came over may say for whom it is made, see
-// [cluster.Vouchers].
+// [cluster.Config.Vouchers].
 func (n *Node) vouched(ctx context.Context) bool {
 	if len(n.joins) == 0 || !n.joins[0].ProvesNames() && n.joins[0].Vouchers == nil {
 		return true
@@ -34,7 +34,7 @@ func (n *Node) vouched(ctx context.Context) bool {
 		if link != nil {
 			node = link.Peer().Node
 		}
-		n.log.Warn("a call says for whom it is made, and its node does not vouch here: name it with cluster.Vouchers, or the call counts as nobody's", "node", n.id, "peer", node)
+		n.log.Warn("a call says for whom it is made, and its node does not vouch here: name it with cluster.Config.Vouchers, or the call counts as nobody's", "node", n.id, "peer", node)
 	})
 	return false
 }

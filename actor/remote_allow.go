@@ -21,7 +21,7 @@ func (n *network) checkAllowed(node *sabir.Node) error {
 		}
 	}
 	if n.allowed != nil && node.JoinAddress() != "" && !vouch.Of(node).LinksProveNames {
-		return errors.New("actor: Config.Nodes needs nodes that prove their names: join over tls:// or quic:// with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys")
+		return errors.New("actor: Config.Nodes needs nodes that prove their names: join over tls:// or quic:// with cluster.Config.TLS that demands certificates of other nodes, or with cluster.Config.NodeKeys")
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func BenchmarkRemote(b *testing.B) {
 		},
 		"process": func(b *testing.B) (member, string) {
 			c := startChild(b, "b")
-			m := startMember(b, "a", "tcp://127.0.0.1:0", cluster.Seeds(c.address))
+			m := startMember(b, "a", "tcp://127.0.0.1:0", cluster.Config{Seeds: []string{c.address}})
 			m.awaitNode(b, "b")
 			return m, "b"
 		},

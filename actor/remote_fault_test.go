@@ -15,7 +15,7 @@ import (
 func besideChild(t *testing.T) (member, *child) {
 	t.Helper()
 	c := startChild(t, "b")
-	m := startMember(t, "a", "tcp://127.0.0.1:0", cluster.Seeds(c.address))
+	m := startMember(t, "a", "tcp://127.0.0.1:0", cluster.Config{Seeds: []string{c.address}})
 	m.awaitNode(t, "b")
 	return m, c
 }
@@ -78,7 +78,7 @@ func TestAPIDOfAnEarlierRunOfANodeIsThatOfNoProcess(t *testing.T) {
 
 	c = startChild(t, "b")
 	// A new node finds the node that has been there all the time.
-	again := sabir.NewNode(sabir.NodeID("c"), sabir.Logger(quiet), sabir.Join("tcp://127.0.0.1:0", cluster.Seeds(c.address, m.node.Info().Addr)))
+	again := sabir.NewNode(sabir.NodeID("c"), sabir.Logger(quiet), sabir.Join("tcp://127.0.0.1:0", cluster.Config{Seeds: []string{c.address, m.node.Info().Addr}}))
 	if err := again.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

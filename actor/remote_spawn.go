@@ -18,7 +18,7 @@ import (
 // node of the cluster where none is. By default none may: they get ErrNotPermitted. What the process is started with
 // travels like a message. Permitting a behaviour again replaces the nodes.
 //
-// In a cluster with cluster.TLS or cluster.NodeKeys, nodes are patterns of proven names, as sabir.Allow has them, and a node that
+// In a cluster with cluster.Config.TLS or cluster.Config.NodeKeys, nodes are patterns of proven names, as sabir.Allow has them, and a node that
 // proves none is refused; elsewhere they are ids, which nothing proves. Where nodes are named, the log has each verdict as "audit".
 func AllowRemoteSpawn[S, A any](s *System, b *Behavior[S, A], nodes ...string) {
 	s.remote.permitted.Store(b.d.name, permission{slices.Clone(nodes), permitted[S, A]{b}})

@@ -5,7 +5,7 @@ import (
 	"github.com/sabir-go/sabir/internal/vouch"
 )
 
-// believe leaves out the principal of a message that no node which may vouch has published, see cluster.Vouchers: whoever has rights on the
+// believe leaves out the principal of a message that no node which may vouch has published, see cluster.Config.Vouchers: whoever has rights on the
 // broker can write messages. It must see a message before its handler, and before what publishes it again, which is vouched for by this node.
 func (b *broker) believe(channel string, m *engine.Message) {
 	var ok bool

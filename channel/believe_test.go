@@ -10,6 +10,7 @@ import (
 	"github.com/sabir-go/sabir/channel"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/secret"
 )
 
 const clusterKey = "0123456789abcdef0123456789abcdef"
@@ -20,7 +21,7 @@ func member(t *testing.T, key string, services ...sabir.Servable) *sabir.Node {
 	t.Helper()
 	options := []sabir.NodeOption{sabir.NodeID(fmt.Sprintf("n%d", nodeNumber.Add(1))), channel.Broker("mem://" + t.Name()), sabir.Serve(services...)}
 	if key != "" {
-		options = append(options, sabir.Join("mem://"+t.Name()+key, cluster.Key(key)))
+		options = append(options, sabir.Join("mem://"+t.Name()+key, cluster.Config{Key: secret.New(key)}))
 	}
 	return startNode(t, options...)
 }

@@ -31,7 +31,7 @@ type Config struct {
 	// broker. Consumers read both.
 	Codec string
 	// PublishedBy names the nodes that may publish to the channel, by patterns of their proven names, as sabir.Allow does: names in the
-	// certificate of cluster.TLS, or without one the id with cluster.NodeKey. Default: whoever may write to the channel at the broker may.
+	// certificate of cluster.Config.TLS, or without one the id with cluster.Config.NodeKey. Default: whoever may write to the channel at the broker may.
 	//
 	// Each message then has a signature of the node that published it, over the channel's name, the message's ID and its data. Consumers
 	// check it: a message without a good one, or of another node, does not reach the handler and becomes a dead letter, also after a

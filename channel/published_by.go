@@ -16,7 +16,7 @@ func (c *Channel[T]) prove(b *broker, m *engine.Outgoing) error {
 	self := vouch.Of(b.node)
 	proof := self.Publisher(c.publishers, c.spec.Name, m.ID, signed(&m.Message))
 	if proof == "" {
-		return b.failure(sabir.ErrCallerRefused, "node %s may not publish to channel %s: it does not prove a name that PublishedBy has, by cluster.NodeKey or the certificate of cluster.TLS",
+		return b.failure(sabir.ErrCallerRefused, "node %s may not publish to channel %s: it does not prove a name that PublishedBy has, by cluster.Config.NodeKey or the certificate of cluster.Config.TLS",
 			b.node.ID(), c.spec.Name)
 	}
 	m.Metadata = maps.Clone(m.Metadata)

@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/engine"
 	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/webhook"
 )
 
@@ -34,7 +35,7 @@ func named(t *testing.T, group, key string, services ...sabir.Servable) *sabir.N
 		known[pattern] = k.Public()
 	}
 	return startNode(t, sabir.NodeID(fmt.Sprintf("%s-%d", group, nodeNumber.Add(1))), channel.Broker("mem://"+t.Name()), sabir.Serve(services...),
-		sabir.Join("mem://"+t.Name(), cluster.Name(t.Name()), cluster.Key(clusterKey), cluster.NodeKey(key), cluster.NodeKeys(known)))
+		sabir.Join("mem://"+t.Name(), cluster.Config{Name: t.Name(), Key: secret.New(clusterKey), NodeKey: secret.New(key), NodeKeys: known}))
 }
 
 // signed is the channel of the test, to which nodes called orders-* may publish, and open the same without the rule, by which a program leaves it out.
@@ -188,12 +189,12 @@ func TestWhoMayPublishIsNotAskedWhereNothingProvesNames(t *testing.T) {
 	s := sabir.NewService("billing")
 	c.Consume(s, func(context.Context, article) error { return nil })
 	n := sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)), channel.Broker("mem://"+t.Name()), sabir.Serve(s),
-		sabir.Join("mem://"+t.Name()+"other", cluster.Key(clusterKey)))
-	if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "cluster.NodeKeys") {
+		sabir.Join("mem://"+t.Name()+"other", cluster.Config{Key: secret.New(clusterKey)}))
+	if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "cluster.Config.NodeKeys") {
 		n.Stop(context.Background())
 		t.Errorf("it consumes: %v", err)
 	}
-	if _, err := c.Publish(t.Context(), member(t, clusterKey), article{}); !errors.Is(err, sabir.ErrCallerRefused) || !strings.Contains(err.Error(), "cluster.NodeKey") {
+	if _, err := c.Publish(t.Context(), member(t, clusterKey), article{}); !errors.Is(err, sabir.ErrCallerRefused) || !strings.Contains(err.Error(), "cluster.Config.NodeKey") {
 		t.Errorf("it publishes: %v", err)
 	}
 }

@@ -55,7 +55,7 @@ func openRunner(ctx context.Context, c *consumer, n *sabir.Node) (*runner, error
 	}
 	if c.publishers != nil && !vouch.Of(n).ProvesNames() {
 		return nil, b.failure(errBadOption, "the consumer of channel %s cannot tell who has published: PublishedBy needs nodes that prove their names; "+
-			"join with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys", c.spec.Name)
+			"join with cluster.Config.TLS that demands certificates of other nodes, or with cluster.Config.NodeKeys", c.spec.Name)
 	}
 	if _, err := b.declare(ctx, deadSpec(c.DeadLettersTo)); err != nil {
 		return nil, err

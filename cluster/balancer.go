@@ -3,7 +3,7 @@ package cluster
 import "strconv"
 
 // Balancer is a way to share the calls of an action among the nodes that offer it, for sabir.Balance. Whichever it is, nodes of
-// the caller's [Zone] go first, and of those the nodes that share more of its [Labels].
+// the caller's zone go first, and of those the nodes that share more of its labels: see [Config].
 type Balancer uint8
 
 // The balancers.

@@ -118,7 +118,7 @@ func (l *Loaded) move(s *Settings) error {
 		return nil
 	}
 	for _, n := range l.live.nodes {
-		if err := n.SetJoin(s.place()...); err != nil {
+		if err := n.SetJoin(s.place()); err != nil {
 			return err
 		}
 	}

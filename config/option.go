@@ -32,7 +32,7 @@ func (l *Loaded) Option(http ...gateway.HTTPOption) sabir.NodeOption {
 	add(s.Admin.Metrics || !reflect.ValueOf(l.config.Telemetry).IsZero(), func() sabir.NodeOption { return l.telemetry(&metrics) })
 	add(true, func() sabir.NodeOption { return sabir.Use(l.live.policies.middleware()) })
 	add(s.ID != "", func() sabir.NodeOption { return sabir.NodeID(s.ID) })
-	add(s.Join != "", func() sabir.NodeOption { return sabir.Join(s.Join, s.cluster()...) })
+	add(s.Join != "", func() sabir.NodeOption { return sabir.Join(s.Join, s.cluster()) })
 	add(s.HTTP.Address != "", func() sabir.NodeOption {
 		return sabir.HTTP(s.HTTP.Address, append(l.withKeys("http.key"), http...)...)
 	})
@@ -88,37 +88,22 @@ func split(key secret.Secret) []string {
 }
 
 // ClusterKey is the option of Join that has the cluster's key as the settings have it: from key, SABIR_KEY or the file that key_file, SABIR_KEY_FILE or
-// --key_file names. Give it to what is opened before the node is there, such as a store for grains in nats://embedded, as store.Config.Key. It is nil where no
-// key is set, which is none there too.
-func (l *Loaded) ClusterKey() cluster.Option { return l.Settings.clusterKey() }
+// --key_file names. Give it to what is opened before the node is there, such as a store for grains in nats://embedded, as store.Config.Key. It is the zero
+// Config where no key is set, which is none there too.
+func (l *Loaded) ClusterKey() cluster.Config { return cluster.Config{Key: l.Settings.Key} }
 
-func (s *Settings) clusterKey() cluster.Option {
-	if s.Key.None() {
-		return nil
-	}
-	keys := split(s.Key)
-	return cluster.Key(keys[0], keys[1:]...)
-}
-
-func (s *Settings) cluster() (list []cluster.Option) {
-	if key := s.clusterKey(); key != nil {
-		list = append(list, key)
-	}
-	if !s.NodeKey.None() {
-		list = append(list, cluster.NodeKey(string(s.NodeKey.Bytes())))
-	}
+func (s *Settings) cluster() cluster.Config {
+	c := s.place()
+	c.Key, c.NodeKey, c.Advertise = s.Key, s.NodeKey, s.Advertise
 	if len(s.NodeKeys) > 0 {
-		list = append(list, cluster.NodeKeys(s.NodeKeys))
+		c.NodeKeys = s.NodeKeys
 	}
-	if s.Advertise != "" {
-		list = append(list, cluster.Advertise(s.Advertise))
-	}
-	return append(list, s.place()...)
+	return c
 }
 
-// place are those options of Join that a running node takes too.
-func (s *Settings) place() []cluster.Option {
-	return []cluster.Option{cluster.Zone(s.Zone), cluster.Labels(s.Labels), cluster.Seeds(s.Seeds...)}
+// place is what a running node takes too.
+func (s *Settings) place() cluster.Config {
+	return cluster.Config{Zone: s.Zone, Labels: s.Labels, Seeds: s.Seeds}
 }
 
 // failed is an extension that keeps the node from starting.

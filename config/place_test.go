@@ -35,7 +35,7 @@ func placeSeenBy(peer *sabir.Node, id string) string {
 // startMember starts a node in the cluster of another.
 func startMember(t *testing.T, of *sabir.Node, id string, options ...any) *sabir.Node {
 	t.Helper()
-	join := []cluster.Option{cluster.Seeds(of.Info().Addr)}
+	join := []cluster.Option{cluster.Config{Seeds: []string{of.Info().Addr}}}
 	list := []sabir.NodeOption{sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler))}
 	for _, o := range options {
 		if o, ok := o.(cluster.Option); ok {
@@ -73,7 +73,7 @@ func TestOtherNodesSeeTheZoneAndLabelsOfANodeThatRuns(t *testing.T) {
 	file := write(t, "sabir.yaml", "{id: moving, join: 'tcp://127.0.0.1:0', zone: north, log: {level: error}}")
 	l := load(t, config.Config{File: file})
 	moving := start(t, l, named("moving"))
-	peer := startMember(t, moving, "peer", cluster.Zone("south"), cluster.Labels(map[string]string{"rack": "r2"}))
+	peer := startMember(t, moving, "peer", cluster.Config{Zone: "south", Labels: map[string]string{"rack": "r2"}})
 	if got := placeSeenBy(peer, "moving"); got != "northmap[]" {
 		t.Fatalf("at first it is seen at %s", got)
 	}
@@ -167,7 +167,7 @@ func TestCallsGoByTheZoneThatNodesHaveNow(t *testing.T) {
 	caller := start(t, l)
 	far := load(t, config.Config{Defaults: config.Settings{ID: "far", Join: "tcp://127.0.0.1:0", Zone: "south", Seeds: []string{caller.Info().Addr}, Log: config.Log{Level: "error"}}})
 	start(t, far, named("far"))
-	startMember(t, caller, "near", cluster.Zone("north"), sabir.Serve(named("near")))
+	startMember(t, caller, "near", cluster.Config{Zone: "north"}, sabir.Serve(named("near")))
 	if err := caller.WaitFor(t.Context(), "named"); err != nil {
 		t.Fatal(err)
 	}

@@ -539,9 +539,10 @@ func joins(ctx context.Context, greeter *sabir.Service, address, user string) er
 	// end
 
 	// doc: join-key
-	several := sabir.Join("tcp://0.0.0.0:7700",
-		cluster.Seeds("tcp://10.0.0.5:7700", "tcp://10.0.0.6:7700"),
-		cluster.Key(os.Getenv("SABIR_KEY"))) // openssl rand -hex 32
+	several := sabir.Join("tcp://0.0.0.0:7700", cluster.Config{
+		Seeds:      []string{"tcp://10.0.0.5:7700", "tcp://10.0.0.6:7700"},
+		KeyFromEnv: "SABIR_KEY", // openssl rand -hex 32
+	})
 	// end
 
 	// doc: join-tls
@@ -549,19 +550,23 @@ func joins(ctx context.Context, greeter *sabir.Service, address, user string) er
 	if err != nil {
 		return err
 	}
-	secured := sabir.Join("tls://0.0.0.0:7700", cluster.Seeds("tls://10.0.0.5:7700"), cluster.TLS(certificates))
+	secured := sabir.Join("tls://0.0.0.0:7700", cluster.Config{Seeds: []string{"tls://10.0.0.5:7700"}, TLS: certificates})
 	// end
 
 	// doc: join-broker
-	broker := sabir.Join("nats://10.0.0.9:4222", cluster.Key(os.Getenv("SABIR_KEY")))
+	broker := sabir.Join("nats://10.0.0.9:4222", cluster.Config{KeyFromEnv: "SABIR_KEY"})
 	embedded := sabir.Join("nats://embedded") // a real NATS server inside the process: several processes of one machine form a NATS cluster
 	// end
 
 	// doc: join-directory
-	inEtcd := sabir.Join("tcp://10.0.0.5:7700", cluster.Key(os.Getenv("SABIR_KEY")),
-		cluster.WithDirectory(&etcd.Directory{URLs: []string{"http://10.0.0.9:2379", "http://10.0.0.10:2379"}}))
-	inConsul := sabir.Join("tcp://10.0.0.5:7700", cluster.Key(os.Getenv("SABIR_KEY")),
-		cluster.WithDirectory(&consul.Directory{})) // by the agent of this machine
+	inEtcd := sabir.Join("tcp://10.0.0.5:7700", cluster.Config{
+		KeyFromEnv: "SABIR_KEY",
+		Directory:  &etcd.Directory{URLs: []string{"http://10.0.0.9:2379", "http://10.0.0.10:2379"}},
+	})
+	inConsul := sabir.Join("tcp://10.0.0.5:7700", cluster.Config{
+		KeyFromEnv: "SABIR_KEY",
+		Directory:  &consul.Directory{}, // by the agent of this machine
+	})
 	// end
 
 	// doc: kubernetes

@@ -220,7 +220,7 @@ func httpOfOthers(ctx context.Context, greeter *sabir.Service, users *sabir.Serv
 	// end
 	// doc: gateway
 	gate := sabir.NewNode(
-		sabir.Join("tcp://10.0.0.5:7700", cluster.KeyFromEnv("SABIR_KEY")),                                                               // the key of the cluster
+		sabir.Join("tcp://10.0.0.5:7700", cluster.Config{KeyFromEnv: "SABIR_KEY"}),                                                       // the key of the cluster
 		sabir.HTTP("0.0.0.0:3000", gateway.Key(os.Getenv("HTTP_KEY")), web.With(web.Config{Forward: []string{"users.*", "orders.get"}}))) // the key that callers send
 	// end
 	// doc: docs-page

@@ -9,31 +9,35 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // What pages of docs/operate and the tutorial show of joining. Nodes of these options start where the addresses are.
 func joinOptions(key, old, ordersPublic, billingPublic string, certificates *tls.Config, services ...sabir.Servable) []*sabir.Node {
 	// doc: key
-	node := sabir.NewNode(sabir.Join("tcp://0.0.0.0:7700",
-		cluster.Seeds("tcp://10.0.0.5:7700", "tcp://10.0.0.6:7700"),
-		cluster.Key(key))) // openssl rand -hex 32
+	node := sabir.NewNode(sabir.Join("tcp://0.0.0.0:7700", cluster.Config{
+		Seeds: []string{"tcp://10.0.0.5:7700", "tcp://10.0.0.6:7700"},
+		Key:   secret.New(key), // openssl rand -hex 32
+	}))
 	// end
 
 	// doc: rotate
-	rotating := sabir.Join("tcp://0.0.0.0:7700", cluster.Key(key, old)) // the new key, then the old one
+	rotating := sabir.Join("tcp://0.0.0.0:7700", cluster.Config{Key: secret.New(key + "," + old)}) // the new key, then the old one
 	// end
 
 	// doc: tls
-	secured := sabir.Join("tls://0.0.0.0:7700", cluster.Seeds("tls://10.0.0.5:7700"), cluster.TLS(certificates))
+	secured := sabir.Join("tls://0.0.0.0:7700", cluster.Config{Seeds: []string{"tls://10.0.0.5:7700"}, TLS: certificates})
 	// end
 
 	// doc: node-keys
-	named := sabir.Join("tcp://0.0.0.0:7700", cluster.Key(key),
-		cluster.NodeKeyFile("/run/secrets/orders.key"), // this node's group: openssl rand -hex 32
-		cluster.NodeKeys(map[string]string{ // public keys, by sabir pubkey; the same on all nodes
+	named := sabir.Join("tcp://0.0.0.0:7700", cluster.Config{
+		Key:         secret.New(key),
+		NodeKeyFile: "/run/secrets/orders.key", // this node's group: openssl rand -hex 32
+		NodeKeys: map[string]string{ // public keys, by sabir pubkey; the same on all nodes
 			"orders-*":  ordersPublic,
 			"billing-*": billingPublic,
-		}))
+		},
+	})
 	// end
 
 	// doc: stop

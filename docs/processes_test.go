@@ -348,7 +348,7 @@ func TestProcessesForNamedNodesNeedLinksWithCertificates(t *testing.T) {
 	actor.AllowRemoteSpawn(system, counter, "orders-*")
 	// end
 	node := sabir.NewNode(system.Option(), sabir.Join("mem://"+t.Name()))
-	if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "cluster.TLS") {
+	if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "cluster.Config.TLS") {
 		stop(node)
 		t.Errorf("%v", err)
 	}

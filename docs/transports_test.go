@@ -126,7 +126,7 @@ func transportsOfOthers(ctx context.Context, greeter *sabir.Service, certificate
 	alone := sabir.NewNode(sabir.Serve(greeter), sabir.Join("nats://embedded"))
 	// end
 	// doc: quic
-	quick := sabir.NewNode(sabir.Join("quic://0.0.0.0:7700", cluster.TLS(certificates)))
+	quick := sabir.NewNode(sabir.Join("quic://0.0.0.0:7700", cluster.Config{TLS: certificates}))
 	// end
 	// doc: packet-size
 	large := sabir.Join("kcp://0.0.0.0:7700", cluster.Links{PacketSize: 1472}) // transport.Config.PacketSize; 1,200 is the least

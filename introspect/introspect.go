@@ -28,7 +28,7 @@ type Node struct {
 	AdminAddr  string            `json:"adminAddr,omitempty"` // where probes and metrics are, see package admin; $node.info has it
 	Zone       string            `json:"zone,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
-	ClientOnly bool              `json:"guest,omitempty"`  // it joined with cluster.ClientOnly
+	ClientOnly bool              `json:"guest,omitempty"`  // it joined with cluster.Config.ClientOnly
 	Codecs     []string          `json:"codecs,omitempty"` // formats that it takes; nil for any
 	Host       string            `json:"host"`
 	PID        int               `json:"pid"`

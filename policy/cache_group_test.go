@@ -35,7 +35,7 @@ func newCluster(t *testing.T, address string, value *atomic.Int32, cacheGroup fu
 		s := sabir.NewService(fmt.Sprintf("of-%d", i))
 		sabir.Handle(s, "get", func(context.Context, string) (int, error) { return int(value.Load()), nil }, sabir.Use(policy.Cached{Cache: m.cache}))
 		cacheGroup(m.cache, s, i)
-		m.Node = start(t, sabir.NodeID(fmt.Sprint("node-", i)), sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Join(address, cluster.Name(t.Name())))
+		m.Node = start(t, sabir.NodeID(fmt.Sprint("node-", i)), sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Join(address, cluster.Config{Name: t.Name()}))
 		if strings.HasPrefix(address, "tcp:") && i == 0 {
 			address = m.Info().Addr
 		}

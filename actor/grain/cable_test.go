@@ -131,9 +131,9 @@ func (w *testCluster) joinWith(id string, config grain.Config, kinds ...grain.Se
 	m := &member{System: actor.NewSystem(actor.Config{}), t: w.t, id: id}
 	config.Store = w.store
 	m.grains = grain.New(m.System, config, kinds...)
-	joins := []cluster.Option{cluster.Name(w.name)}
+	joins := []cluster.Option{cluster.Config{Name: w.name}}
 	if w.meet != "" {
-		joins = append(joins, cluster.Seeds(w.meet))
+		joins = append(joins, cluster.Config{Seeds: []string{w.meet}})
 	}
 	m.node = sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), m.Option(), m.grains.Option(), sabir.Join("cable://127.0.0.1:0", joins...))
 	if err := m.node.Start(w.t.Context()); err != nil {

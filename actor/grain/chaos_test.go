@@ -83,7 +83,7 @@ func TestNoPaymentIsLostOrTakenTwice(t *testing.T) {
 	system := actor.NewSystem(actor.Config{})
 	grains := grain.New(system, grain.Config{})
 	observer := sabir.NewNode(sabir.NodeID("observer"), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), grains.Option(),
-		sabir.Join("tcp://127.0.0.1:0", cluster.Name(chaos)))
+		sabir.Join("tcp://127.0.0.1:0", cluster.Config{Name: chaos}))
 	if err := observer.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

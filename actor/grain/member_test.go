@@ -58,7 +58,7 @@ func runMember(text string) {
 	system := actor.NewSystem(actor.Config{})
 	grains := grain.New(system, grain.Config{Store: st}, ledgers)
 	node := sabir.NewNode(sabir.NodeID(s.ID), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), grains.Option(),
-		sabir.Join("tcp://127.0.0.1:0", cluster.Name(chaos), cluster.Seeds(s.Seed)))
+		sabir.Join("tcp://127.0.0.1:0", cluster.Config{Name: chaos, Seeds: []string{s.Seed}}))
 	if err := node.Start(ctx); err != nil {
 		log.Fatal(err)
 	}

@@ -1,8 +1,6 @@
 // Package consul has nodes find each other in the catalog of Consul:
 //
-//	sabir.Join("tcp://10.0.0.5:7700",
-//		cluster.KeyFromEnv("SABIR_KEY"),
-//		cluster.WithDirectory(&consul.Directory{}))
+//	sabir.Join("tcp://10.0.0.5:7700", cluster.Config{KeyFromEnv: "SABIR_KEY", Directory: &consul.Directory{}})
 //
 // A node is an instance of the service sabir-<cluster>, which the Consul agent of its machine knows, with a check that the node keeps passing. It is taken out when
 // the node stops, counts no more TTL after a node that was killed, and Consul forgets it a minute later. The package speaks to the agent over its HTTP API and
@@ -25,7 +23,7 @@ import (
 	"github.com/sabir-go/sabir/secret"
 )
 
-// Directory is Consul as a directory of nodes, for [github.com/sabir-go/sabir/cluster.WithDirectory]. It must not change once the node has started.
+// Directory is Consul as a directory of nodes, for [github.com/sabir-go/sabir/cluster.Config]. It must not change once the node has started.
 type Directory struct {
 	// Agent is the URL of the agent. Default: http://127.0.0.1:8500.
 	Agent string

@@ -1,8 +1,9 @@
 // Package etcd has nodes find each other in etcd, version 3.4 or later:
 //
-//	sabir.Join("tcp://10.0.0.5:7700",
-//		cluster.KeyFromEnv("SABIR_KEY"),
-//		cluster.WithDirectory(&etcd.Directory{URLs: []string{"http://10.0.0.9:2379"}}))
+//	sabir.Join("tcp://10.0.0.5:7700", cluster.Config{
+//		KeyFromEnv: "SABIR_KEY",
+//		Directory:  &etcd.Directory{URLs: []string{"http://10.0.0.9:2379"}},
+//	})
 //
 // A node is the key /sabir/<cluster>/<node>, whose value is its address. The key is bound to a lease, which the node keeps alive: it ends with the node, and
 // TTL after a node that was killed. The package speaks to etcd over the JSON form of its API and needs no library.
@@ -24,7 +25,7 @@ import (
 	"github.com/sabir-go/sabir/secret"
 )
 
-// Directory is etcd as a directory of nodes, for [github.com/sabir-go/sabir/cluster.WithDirectory]. It must not change once the node has started.
+// Directory is etcd as a directory of nodes, for [github.com/sabir-go/sabir/cluster.Config]. It must not change once the node has started.
 type Directory struct {
 	// URLs are the addresses of etcd's servers, such as http://10.0.0.9:2379. One that answers is enough. It has no default.
 	URLs []string

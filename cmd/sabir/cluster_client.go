@@ -17,6 +17,7 @@ import (
 	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/internal/wire"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/transport"
 	_ "github.com/sabir-go/sabir/transport/amqp" // whatever a cluster was joined at
 	_ "github.com/sabir-go/sabir/transport/grpc"
@@ -47,13 +48,14 @@ func (c *cli) joinCluster(ctx context.Context, more ...sabir.NodeOption) (*clust
 	if err != nil {
 		return nil, err
 	}
-	options, err := c.joinOptions()
+	config, err := c.joining()
 	if err != nil {
 		return nil, err
 	}
+	config.ClientOnly = true
 	id := "cli-" + strings.ToLower(rand.Text()[:8])
 	node := sabir.NewNode(append([]sabir.NodeOption{sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)),
-		sabir.Join(address, append(options, cluster.ClientOnly())...)}, more...)...)
+		sabir.Join(address, config)}, more...)...)
 	startCtx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	if err := node.Start(startCtx); err != nil {
@@ -110,26 +112,18 @@ func withoutPassword(address string) string {
 	return at.Redacted()
 }
 
-// joinOptions returns the options for the cluster that the flags set.
-func (c *cli) joinOptions() ([]cluster.Option, error) {
-	var options []cluster.Option
-	if c.cluster != "" {
-		options = append(options, cluster.Name(c.cluster))
-	}
-	if keys := c.clusterKeys(); keys != nil {
-		options = append(options, cluster.Key(keys[0], keys[1:]...))
-	}
-	if file := firstOf(c.nodeKey, os.Getenv("SABIR_NODE_KEY_FILE")); file != "" {
-		options = append(options, cluster.NodeKeyFile(file))
-	}
+// joining returns how the flags have a node join its cluster.
+func (c *cli) joining() (cluster.Config, error) {
+	config := cluster.Config{Name: c.cluster, Key: secret.New(strings.Join(c.clusterKeys(), ",")),
+		NodeKeyFile: firstOf(c.nodeKey, os.Getenv("SABIR_NODE_KEY_FILE"))}
 	if c.tlsCert != "" || c.tlsKey != "" || c.tlsCA != "" {
-		config, err := tcp.Certificates(c.tlsCert, c.tlsKey, c.tlsCA)
+		certificates, err := tcp.Certificates(c.tlsCert, c.tlsKey, c.tlsCA)
 		if err != nil {
-			return nil, usagef("%v", err)
+			return cluster.Config{}, usagef("%v", err)
 		}
-		options = append(options, cluster.TLS(config))
+		config.TLS = certificates
 	}
-	return options, nil
+	return config, nil
 }
 
 // Call implements target.
@@ -196,7 +190,7 @@ func (c *cli) notJoined(at *url.URL, err error) error {
 			return joinFailed("the cluster at "+address+" asks for a key", "give it in the environment variable SABIR_KEY")
 		case wire.ReasonIdentity:
 			return joinFailed("the cluster at "+address+" asks for a proof of this side's id: "+refused.Detail,
-				"give the key of nodes called cli-*, whose public key is in their cluster.NodeKeys, with --node-key-file or in SABIR_NODE_KEY_FILE")
+				"give the key of nodes called cli-*, whose public key is in their cluster.Config.NodeKeys, with --node-key-file or in SABIR_NODE_KEY_FILE")
 		case wire.ReasonCluster:
 			return joinFailed("the node at "+address+" is in another cluster: "+refused.Detail, "name its cluster with --cluster")
 		case wire.ReasonNotSabir, wire.ReasonMalformed, wire.ReasonTimeout:

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/examples/shop"
 )
 
@@ -208,15 +207,16 @@ func (d *clusterDemo) run(ctx context.Context, members []member) error {
 
 // openFront makes the observer node that serves HTTP.
 func (d *clusterDemo) openFront(ctx context.Context) (*clusterClient, error) {
-	join, err := d.cli.joinOptions()
+	join, err := d.cli.joining()
 	if err != nil {
 		return nil, err
 	}
+	join.ClientOnly = true
 	front := &clusterClient{address: withoutPassword(d.address)}
 	id := "front-" + strings.ToLower(rand.Text()[:8])
 	return front, d.cli.atAddr(d.flags, func(addr string) error {
 		front.node = sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(demoLog(d.log))), d.cli.demoHTTP(addr),
-			sabir.Join(d.address, append(join, cluster.ClientOnly())...))
+			sabir.Join(d.address, join))
 		return front.node.Start(ctx)
 	})
 }

@@ -36,7 +36,7 @@ var demoBuckets = func() (seconds []float64) {
 // newMember makes a node of the demo's cluster: one of so many parts of the shop, which reports what its actions do.
 // listening is called once, when it listens for the others, which is before it waits for the services that it needs.
 func (c *cli) newMember(id string, part, of int, address string, log slog.Handler, listening func()) (*shop.Shop, error) {
-	join, err := c.joinOptions()
+	join, err := c.joining()
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (c *cli) newMember(id string, part, of int, address string, log slog.Handle
 		}
 		return next
 	}}
-	return shop.NewPart(part, of, sabir.NodeID(id), sabir.Logger(slog.New(log)), sabir.Join(address, join...), observed,
+	return shop.NewPart(part, of, sabir.NodeID(id), sabir.Logger(slog.New(log)), sabir.Join(address, join), observed,
 		sabir.Use(traced, joined, rpc.Package(demoPackage))), nil
 }
 

@@ -19,7 +19,7 @@ func (c *cli) pubkeyCommand() *cobra.Command {
 		Use:     "pubkey [file] [flags]",
 		GroupID: groupMake,
 		Short:   "Print the public key of a node's key",
-		Long: `Prints the public key of a node's key (cluster.NodeKey, or node_key in settings): what other nodes have in cluster.NodeKeys, or
+		Long: `Prints the public key of a node's key (cluster.Config.NodeKey, or node_key in settings): what other nodes have in cluster.Config.NodeKeys, or
 node_keys. The key is read from the file, or from the standard input without one; spaces and line breaks around it do not count. It is
 a random text of at least 32 bytes, and stays with the nodes that prove their ids by it.`,
 		Example: `  openssl rand -hex 32 > orders.key

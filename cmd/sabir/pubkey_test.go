@@ -9,6 +9,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/secret"
 )
 
 const cliKey = "the private key of command lines, cli-*"
@@ -52,7 +53,7 @@ func TestAClusterThatAsksForNodeKeysIsJoinedWithOne(t *testing.T) {
 		public[pattern] = key.Public()
 	}
 	address := freePort(t)
-	node := sabir.NewNode(sabir.NodeID("shop-1"), sabir.Join(address, cluster.Key(clusterKey), cluster.NodeKey(own), cluster.NodeKeys(public)))
+	node := sabir.NewNode(sabir.NodeID("shop-1"), sabir.Join(address, cluster.Config{Key: secret.New(clusterKey), NodeKey: secret.New(own), NodeKeys: public}))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func (c *cli) routeSetCommand() *cobra.Command {
 		Long: `Sets the shares of the calls of an action, or of all that a pattern takes. A target is
 
   v2=5%              version 2 of the service, for calls of the name without a version
-  track=canary=10%   the nodes with that label (cluster.Labels)
+  track=canary=10%   the nodes with that label (cluster.Config.Labels)
   node=node-3=20%    a node
 
 The rest goes to the other version, or to the other nodes; of several versions to the

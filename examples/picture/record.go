@@ -127,7 +127,7 @@ func record(ctx context.Context) (r run, err error) {
 // join makes a node that calls the others, once one of them is there.
 func join(ctx context.Context) (*sabir.Node, error) {
 	for {
-		node := sabir.NewNode(sabir.Join(address, cluster.ClientOnly()), sabir.Use(policy.Retry{}))
+		node := sabir.NewNode(sabir.Join(address, cluster.Config{ClientOnly: true}), sabir.Use(policy.Retry{}))
 		err := node.Start(ctx)
 		if err == nil || ctx.Err() != nil {
 			return node, err

@@ -25,7 +25,7 @@ func TestAnObserverSeesTheShopAndIsNoPartOfIt(t *testing.T) {
 		return nil
 	})
 	sabir.Handle(office, "open", func(context.Context, struct{}) (bool, error) { return true, nil })
-	observer := sabir.NewNode(sabir.NodeID("observer"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(office), sabir.Join("mem://observed-shop", cluster.ClientOnly()))
+	observer := sabir.NewNode(sabir.NodeID("observer"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(office), sabir.Join("mem://observed-shop", cluster.Config{ClientOnly: true}))
 	if err := observer.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -278,9 +278,9 @@ func localFirst(t *testing.T, s *suite) {
 
 func zones(t *testing.T, s *suite) {
 	c := s.cluster(t)
-	east := []cluster.Option{cluster.Zone("east")}
+	east := []cluster.Option{cluster.Config{Zone: "east"}}
 	near := c.join("near", east, sabir.Serve(telling(nil)))
-	c.join("far", []cluster.Option{cluster.Zone("west")}, sabir.Serve(telling(nil)))
+	c.join("far", []cluster.Option{cluster.Config{Zone: "west"}}, sabir.Serve(telling(nil)))
 	caller := c.join("caller", east)
 	for _, id := range []string{"near", "far"} {
 		eventually(t, "the caller knows that "+id+" offers it", func() bool { return offers(caller, "svc", id) })
@@ -298,7 +298,7 @@ func labels(t *testing.T, s *suite) {
 			key, value, _ := strings.Cut(pair, "=")
 			all[key] = value
 		}
-		return []cluster.Option{cluster.Labels(all)}
+		return []cluster.Option{cluster.Config{Labels: all}}
 	}
 	c.join("both", with("rack=1", "disk=ssd"), sabir.Serve(telling(nil)))
 	c.join("one", with("rack=1", "disk=hdd"), sabir.Serve(telling(nil)))

@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/schemes"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // waitLimit is the time that a behaviour waits for what must come; it only passes when something is broken.
@@ -93,7 +94,7 @@ func (c *testCluster) called(name string) *testCluster {
 
 // options are the options of a node of the cluster.
 func (c *testCluster) options(id string, joins []cluster.Option, more ...sabir.NodeOption) []sabir.NodeOption {
-	all := append([]cluster.Option{cluster.Name(c.name), cluster.Key(c.key)}, c.suite.Options...)
+	all := append([]cluster.Option{cluster.Config{Name: c.name, Key: secret.New(c.key)}}, c.suite.Options...)
 	return append([]sabir.NodeOption{sabir.NodeID(id), sabir.Logger(c.logged.logger()), sabir.Join(c.meet, append(all, joins...)...)}, more...)
 }
 

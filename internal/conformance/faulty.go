@@ -223,7 +223,7 @@ func (c *faultyCluster) join(id string, joins []cluster.Option, more ...sabir.No
 	meet := c.meet
 	_, c.meet = faultyFor(c.t, c.suite.Address(c.t))
 	defer func() { c.meet = meet }()
-	return c.testCluster.join(id, append([]cluster.Option{cluster.Seeds(meet)}, joins...), more...)
+	return c.testCluster.join(id, append([]cluster.Option{cluster.Config{Seeds: []string{meet}}}, joins...), more...)
 }
 
 // interrupt ends the links of two nodes, and lets them be linked again: at once, or where a link ends by its silence, when

@@ -192,7 +192,7 @@ func (s *suite) observer(t *testing.T, options ...sabir.NodeOption) (c *testClus
 	sabir.HandleStream(service, "stream", double)
 	c.start("a", sabir.Serve(service))
 	c.start("b", sabir.Serve(reportingService("other")))
-	observer = c.join("observer", []cluster.Option{cluster.ClientOnly()}, options...)
+	observer = c.join("observer", []cluster.Option{cluster.Config{ClientOnly: true}}, options...)
 	return c, observer, got
 }
 
@@ -262,7 +262,7 @@ func clientOnlyAlone(t *testing.T, s *suite) {
 	c := s.cluster(t)
 	gone := c.start("gone")
 	stop(t, gone)
-	n := sabir.NewNode(c.options("observer", []cluster.Option{cluster.ClientOnly()})...)
+	n := sabir.NewNode(c.options("observer", []cluster.Option{cluster.Config{ClientOnly: true}})...)
 	if err := n.Start(brief(t)); !errors.Is(err, sabir.NewError(sabir.CodeUnavailable, errname.JoinFailed, "")) || !contains(err.Error(), c.shown()) {
 		t.Errorf("got %v", err)
 	}

@@ -96,7 +96,7 @@ func joinLater(t *testing.T, s *suite) {
 func seeds(t *testing.T, s *suite) {
 	c := s.cluster(t)
 	if s.Broker { // where seeds have no meaning
-		err := sabir.NewNode(c.options("a", []cluster.Option{cluster.Seeds("tcp://127.0.0.1:1")})...).Start(brief(t))
+		err := sabir.NewNode(c.options("a", []cluster.Option{cluster.Config{Seeds: []string{"tcp://127.0.0.1:1"}}})...).Start(brief(t))
 		if err == nil || !contains(err.Error(), "Seeds") {
 			t.Errorf("got %v", err)
 		}
@@ -109,7 +109,7 @@ func seeds(t *testing.T, s *suite) {
 	gone := nobody.start("gone")
 	dead := gone.Info().Addr
 	stop(t, gone)
-	b := c.join("b", []cluster.Option{cluster.Seeds(dead, meet)})
+	b := c.join("b", []cluster.Option{cluster.Config{Seeds: []string{dead, meet}}})
 	must(t, b.WaitFor(brief(t), "sa"))
 	eventually(t, "a sees b", func() bool { return sees(a, "b") })
 }

@@ -259,7 +259,7 @@ func sameListing(t *testing.T, s *suite) {
 
 func nodeListing(t *testing.T, s *suite) {
 	c := s.cluster(t)
-	c.join("a", []cluster.Option{cluster.Zone("east"), cluster.Labels(map[string]string{"disk": "ssd"})}, sabir.Serve(reportingService("svc")))
+	c.join("a", []cluster.Option{cluster.Config{Zone: "east", Labels: map[string]string{"disk": "ssd"}}}, sabir.Serve(reportingService("svc")))
 	b := c.start("b")
 	var a introspect.Node
 	eventually(t, "b has measured the round trip to a", func() bool {

@@ -15,6 +15,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/introspect"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // asNode is the variable that makes the test binary a node, which a test can kill: the transport, the meeting address, the
@@ -43,7 +44,7 @@ func childNode(what []string, transports []Transport) error {
 		}
 		service := hanging("child", nil)
 		sabir.Handle(service, "pid", func(context.Context, int) (int, error) { return os.Getpid(), nil })
-		joins := append([]cluster.Option{cluster.Name(what[2]), cluster.Key(tr.Key)}, tr.Options...)
+		joins := append([]cluster.Option{cluster.Config{Name: what[2], Key: secret.New(tr.Key)}}, tr.Options...)
 		n := sabir.NewNode(sabir.NodeID(what[3]), sabir.Logger(quiet), sabir.Serve(service), sabir.Join(what[1], joins...))
 		if err := n.Start(context.Background()); err != nil {
 			return err

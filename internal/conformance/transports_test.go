@@ -129,7 +129,7 @@ func TestTLS(t *testing.T) {
 	notRaced(t, conformance.Transport{
 		Name:    "tls",
 		Address: func(testing.TB) string { return "tls://127.0.0.1:0" },
-		Options: []cluster.Option{cluster.TLS(config)},
+		Options: []cluster.Option{cluster.Config{TLS: config}},
 		Proven:  "127.0.0.1",
 	})
 }

@@ -1,4 +1,4 @@
-// Package directorytest tests directories of nodes against their servers: what each owes to [github.com/sabir-go/sabir/cluster.WithDirectory].
+// Package directorytest tests directories of nodes against their servers: what each owes to [github.com/sabir-go/sabir/cluster.Config].
 package directorytest
 
 import (
@@ -49,7 +49,7 @@ func Run(t *testing.T, kind brokers.Kind, ttl time.Duration, at func(url string)
 		r := new(t)
 		r.start(t, "a")
 		only := sabir.NewNode(sabir.NodeID("only"), sabir.Logger(slog.New(slog.DiscardHandler)),
-			sabir.Join("tcp://127.0.0.1:0", cluster.Name(r.name), cluster.ClientOnly(), cluster.WithDirectory(r.directory())))
+			sabir.Join("tcp://127.0.0.1:0", cluster.Config{Name: r.name, ClientOnly: true, Directory: r.directory()}))
 		if err := only.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func (r *room) start(t *testing.T, id string) member {
 	s := sabir.NewService("of-" + id)
 	sabir.Handle(s, "name", func(context.Context, sabir.Empty) (string, error) { return id, nil })
 	m.Node = sabir.NewNode(sabir.NodeID(id), sabir.Serve(s), sabir.Logger(slog.New(slog.NewTextHandler(m.log, nil))),
-		sabir.Join("tcp://127.0.0.1:0", cluster.Name(r.name), cluster.WithDirectory(r.directory())))
+		sabir.Join("tcp://127.0.0.1:0", cluster.Config{Name: r.name, Directory: r.directory()}))
 	if err := m.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

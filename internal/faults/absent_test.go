@@ -26,7 +26,7 @@ import (
 func entrance(t *testing.T, seed string, options ...sabir.NodeOption) (n *sabir.Node, started chan error) {
 	t.Helper()
 	n = sabir.NewNode(append(options, sabir.NodeID("entrance"), sabir.HTTP("127.0.0.1:0", web.With(web.Config{Forward: []string{"**"}})),
-		sabir.Join(seed, cluster.Name("faults")))...)
+		sabir.Join(seed, cluster.Config{Name: "faults"}))...)
 	started = make(chan error, 1)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*waitLimit)
 	go func() { started <- n.Start(ctx) }()

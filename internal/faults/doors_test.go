@@ -58,7 +58,7 @@ func startDoors(t *testing.T, seed string) string {
 		}
 		return nil
 	}, sabir.ServerStream())
-	node := sabir.NewNode(sabir.NodeID("doors"), sabir.Serve(front), sabir.Join("tcp://127.0.0.1:0", cluster.Seeds(seed), cluster.Name("faults")),
+	node := sabir.NewNode(sabir.NodeID("doors"), sabir.Serve(front), sabir.Join("tcp://127.0.0.1:0", cluster.Config{Seeds: []string{seed}, Name: "faults"}),
 		sabir.HTTP("127.0.0.1:0", rpc.Serve(), web.With(web.Config{Forward: []string{"work.*"}}), mcp.At("/mcp", mcp.Config{Tools: []string{"work.*"}})))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)

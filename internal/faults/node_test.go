@@ -29,6 +29,7 @@ import (
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/policy"
 	"github.com/sabir-go/sabir/rpc"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/transport/tcp"
 	"github.com/sabir-go/sabir/web"
 )
@@ -119,16 +120,16 @@ func newHost(s setup) (*host, error) {
 	if s.Dials != "" {
 		options = append(options, rpc.Dial(rpc.Foreign{URL: s.Dials}))
 	}
-	join := []cluster.Option{cluster.Zone(s.Zone), cluster.Seeds(s.Seeds...), cluster.Name(cmp.Or(s.Cluster, "faults")), cluster.Key(s.Key, s.FormerKey)}
+	join := []cluster.Option{cluster.Config{Zone: s.Zone, Seeds: s.Seeds, Name: cmp.Or(s.Cluster, "faults"), Key: secret.New(strings.Trim(s.Key+","+s.FormerKey, ","))}}
 	if s.ClientOnly {
-		join = append(join, cluster.ClientOnly())
+		join = append(join, cluster.Config{ClientOnly: true})
 	}
 	if s.TLS != nil {
 		certificates, err := tcp.Certificates(s.TLS.Cert, s.TLS.Key, s.TLS.CA)
 		if err != nil {
 			return nil, err
 		}
-		join = append(join, cluster.TLS(certificates))
+		join = append(join, cluster.Config{TLS: certificates})
 	}
 	h.Node = sabir.NewNode(append(options, sabir.Join(cmp.Or(s.Join, "tcp://127.0.0.1:0"), join...))...)
 	return h, nil

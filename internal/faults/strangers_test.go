@@ -18,6 +18,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/errname"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // rawConnections are connections to a node.
@@ -98,7 +99,7 @@ func TestStrangersDoNotDisturbTheCallsOfANode(t *testing.T) {
 		}},
 		{"handshakes with a wrong key", func(t *testing.T, address string) func() int {
 			for range 50 {
-				stranger := sabir.NewNode(sabir.NodeID("stranger"), sabir.Join("tcp://127.0.0.1:0", cluster.Seeds(address), cluster.Name("faults"), cluster.Key("the key of somebody else")))
+				stranger := sabir.NewNode(sabir.NodeID("stranger"), sabir.Join("tcp://127.0.0.1:0", cluster.Config{Seeds: []string{address}, Name: "faults", Key: secret.New("the key of somebody else")}))
 				if err := stranger.Start(t.Context()); !errors.Is(err, sabir.NewError(sabir.CodeUnavailable, errname.JoinFailed, "")) || !strings.Contains(err.Error(), "key") {
 					t.Errorf("a node with a wrong key started with %v", err)
 				}

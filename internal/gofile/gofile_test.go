@@ -182,7 +182,7 @@ func TestWhatAContractSendsIsReadOnAnotherNodeInEachFormat(t *testing.T) {
 	for _, format := range []codec.Codec{native.Codec, json.Codec} {
 		address := "mem://" + t.Name() + format.Name()
 		server := started(t, sabir.Serve(shop()), sabir.Join(address), sabir.Codecs(native.Codec, json.Codec))
-		caller := started(t, sabir.Join(address, cluster.ClientOnly()), sabir.Codecs(format))
+		caller := started(t, sabir.Join(address, cluster.Config{ClientOnly: true}), sabir.Codecs(format))
 		got, err := contracts.V2OrdersPlace.Call(t.Context(), caller, in, sabir.ToNode(server.ID()))
 		if err != nil || got.Address.City != "Brest" || got.Counts[7] != 1 || got.Size != in.Size || got.Digest != in.Digest || string(got.Raw) != `{"a":1}` ||
 			got.From != in.From || got.Cents.Int64() != 5 || got.Number != 12 {

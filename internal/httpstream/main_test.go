@@ -302,8 +302,8 @@ func serve(tb testing.TB, limits httpstream.Limits, settings ...setting) *served
 func serveRemote(tb testing.TB, limits httpstream.Limits) (s *served, owner *sabir.Node) {
 	tb.Helper()
 	s = newServed(tb)
-	owner = s.start(tb, sabir.NodeID("n2"), sabir.Serve(s.service()), sabir.Join("tcp://127.0.0.1:0", cluster.Name(tb.Name())))
-	s.node = s.start(tb, sabir.NodeID("n1"), sabir.Serve(s.events.Service("web-events", "n1")), sabir.Join(owner.Info().Addr, cluster.Name(tb.Name())))
+	owner = s.start(tb, sabir.NodeID("n2"), sabir.Serve(s.service()), sabir.Join("tcp://127.0.0.1:0", cluster.Config{Name: tb.Name()}))
+	s.node = s.start(tb, sabir.NodeID("n1"), sabir.Serve(s.events.Service("web-events", "n1")), sabir.Join(owner.Info().Addr, cluster.Config{Name: tb.Name()}))
 	ctx, cancel := context.WithTimeout(context.Background(), until)
 	defer cancel()
 	if err := errors.Join(s.node.WaitFor(ctx, "t"), owner.WaitFor(ctx, "web-events")); err != nil {

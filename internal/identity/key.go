@@ -96,13 +96,13 @@ func NewKnown(keys map[string]string) (Known, error) {
 // Check returns why a proof is none of the id, for the purpose and the value that the node should have given; nil where it is one.
 func (k Known) Check(proof []byte, purpose, node string, value []byte) error {
 	if len(proof) != ProofSize {
-		return errors.New("it does not prove that: give it cluster.NodeKey")
+		return errors.New("it does not prove that: give it cluster.Config.NodeKey")
 	}
 	public, signature := proof[:ed25519.PublicKeySize], proof[ed25519.PublicKeySize:]
 	patterns := k[[ed25519.PublicKeySize]byte(public)]
 	switch {
 	case patterns == nil:
-		return fmt.Errorf("its public key %x is not among cluster.NodeKeys of the other side", public)
+		return fmt.Errorf("its public key %x is not among cluster.Config.NodeKeys of the other side", public)
 	case !Takes(patterns, []string{node}):
 		return fmt.Errorf("its key is for nodes called %q", patterns)
 	case !ed25519.Verify(public, signed(purpose, node, value), signature):
@@ -114,11 +114,11 @@ func (k Known) Check(proof []byte, purpose, node string, value []byte) error {
 // CheckOwn returns why a node's own key is none for its id.
 func (k Known) CheckOwn(own Key, node string) error {
 	if own.None() {
-		return errors.New("a node with cluster.NodeKeys needs a cluster.NodeKey of its own")
+		return errors.New("a node with cluster.Config.NodeKeys needs a cluster.Config.NodeKey of its own")
 	}
 	switch patterns := k[[ed25519.PublicKeySize]byte(own.reveal()[ed25519.SeedSize:])]; {
 	case patterns == nil:
-		return fmt.Errorf("the public key of this node, %s, is not among cluster.NodeKeys", own.Public())
+		return fmt.Errorf("the public key of this node, %s, is not among cluster.Config.NodeKeys", own.Public())
 	case !Takes(patterns, []string{node}):
 		return fmt.Errorf("this node is called %q, and its key is for nodes called %q: give it an id that one of them takes (sabir.NodeID)", node, patterns)
 	}

@@ -132,7 +132,7 @@ func vaultNode(t *testing.T, ca *authority, log *auditLog, came chan string, opt
 	sabir.Handle(vault, "charge", open, sabir.Allow{Nodes: []string{"orders-*"}, Services: []string{"billing"}, Audited: true})
 	sabir.On(vault, "vault.note", func(_ context.Context, from string) error { came <- from; return nil },
 		sabir.Allow{Nodes: []string{"orders-*"}, Audited: true})
-	options = append(options, cluster.TLS(ca.config(t, "vault", "")))
+	options = append(options, cluster.Config{TLS: ca.config(t, "vault", "")})
 	return startAllowed(t, sabir.NewNode(sabir.NodeID("vault"), sabir.Logger(slog.New(slog.NewTextHandler(log, nil))), sabir.Serve(vault),
 		sabir.Join("tls://127.0.0.1:0", options...)))
 }
@@ -152,7 +152,7 @@ func callerNode(t *testing.T, ca *authority, vault *sabir.Node, id, name, spiffe
 		services = append(services, s)
 	}
 	n := startAllowed(t, sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(services...),
-		sabir.Join("tls://127.0.0.1:0", cluster.Seeds(vault.Info().Addr), cluster.TLS(ca.config(t, name, spiffe)))))
+		sabir.Join("tls://127.0.0.1:0", cluster.Config{Seeds: []string{vault.Info().Addr}, TLS: ca.config(t, name, spiffe)})))
 	if err := n.WaitFor(t.Context(), "vault"); err != nil {
 		t.Fatal(err)
 	}
@@ -230,13 +230,13 @@ func TestANodeWithRulesDoesNotJoinWhereNamesAreNotProven(t *testing.T) {
 	ca := newAuthority(t)
 	for name, join := range map[string]sabir.NodeOption{
 		"without certificates":                       sabir.Join("tcp://127.0.0.1:0"),
-		"over a transport whose links show no names": sabir.Join("https://127.0.0.1:0", cluster.TLS(ca.config(t, "vault", ""))),
+		"over a transport whose links show no names": sabir.Join("https://127.0.0.1:0", cluster.Config{TLS: ca.config(t, "vault", "")}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sabir.NewService("vault", sabir.Allow{Nodes: []string{"orders-*"}})
 			sabir.Handle(s, "open", func(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, nil })
 			n := sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(s), join)
-			if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "over tls:// or quic:// with cluster.TLS") {
+			if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "over tls:// or quic:// with cluster.Config.TLS") {
 				n.Stop(context.Background())
 				t.Errorf("%v", err)
 			}
@@ -252,8 +252,8 @@ func TestPrincipalsAreTakenFromNodesThatVouchOnly(t *testing.T) {
 		want    string
 	}{
 		"nobody was named":      {nil, ""},
-		"the node was named":    {[]cluster.Option{cluster.Vouchers("gateway-*", "orders-*")}, "ada"},
-		"another one was named": {[]cluster.Option{cluster.Vouchers("gateway-*")}, ""},
+		"the node was named":    {[]cluster.Option{cluster.Config{Vouchers: []string{"gateway-*", "orders-*"}}}, "ada"},
+		"another one was named": {[]cluster.Option{cluster.Config{Vouchers: []string{"gateway-*"}}}, ""},
 	} {
 		vault := vaultNode(t, ca, &auditLog{}, make(chan string, 10), test.options...)
 		n := callerNode(t, ca, vault, "a", "orders-1", "")
@@ -301,7 +301,7 @@ func TestNamesInCertificateFilesAreProvenWhicheverNodeDials(t *testing.T) {
 				open.Handle(vault, func(context.Context, sabir.Empty) (none sabir.Empty, err error) { return none, nil })
 				join := func(id string, seeds ...string) *sabir.Node {
 					options := []sabir.NodeOption{sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)),
-						sabir.Join(scheme+"://127.0.0.1:0", cluster.TLS(ca.files(t, id)), cluster.Seeds(seeds...))}
+						sabir.Join(scheme+"://127.0.0.1:0", cluster.Config{TLS: ca.files(t, id), Seeds: seeds})}
 					if id == "vault" {
 						options = append(options, sabir.Serve(vault))
 					}

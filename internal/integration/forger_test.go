@@ -19,6 +19,7 @@ import (
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/internal/transports"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/transport"
 )
 
@@ -61,7 +62,7 @@ func startPayments(t *testing.T, address, name string, options ...cluster.Option
 	})
 	start := func(id string, log slog.Handler, more ...sabir.NodeOption) *sabir.Node {
 		node, stop, err := run(t.Context(), append(more, sabir.NodeID(id), sabir.Logger(slog.New(log)),
-			sabir.Join(address, append([]cluster.Option{cluster.Name(name)}, options...)...))...)
+			sabir.Join(address, append([]cluster.Option{cluster.Config{Name: name}}, options...)...))...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +219,7 @@ func TestATenantOfTheBrokerWithoutTheKeyRunsNoHandlerAndEndsNoSession(t *testing
 	for _, of := range forgedBrokers {
 		t.Run(of.name, func(t *testing.T) {
 			address := brokers.ForTestShared(t, of.kind).URL()
-			p := startPayments(t, address, "forged", cluster.Key("the key of the cluster, for tests"))
+			p := startPayments(t, address, "forged", cluster.Config{Key: secret.New("the key of the cluster, for tests")})
 			f := newForger(t, address, p)
 			calls := 0
 			pay := func() {

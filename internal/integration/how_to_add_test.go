@@ -70,7 +70,7 @@ func TestATransportIsAddedByTheStepsOfTheArchitecturePage(t *testing.T) {
 		})
 	})
 	t.Run("two nodes", func(t *testing.T) {
-		near := started(t, sabir.NodeID("near"), sabir.Join("counted://near", cluster.Seeds("counted://far")))
+		near := started(t, sabir.NodeID("near"), sabir.Join("counted://near", cluster.Config{Seeds: []string{"counted://far"}}))
 		started(t, sabir.NodeID("far"), sabir.Join("counted://far"), sabir.Serve(echo()))
 		if err := near.WaitFor(t.Context(), "echo"); err != nil {
 			t.Fatal(err)

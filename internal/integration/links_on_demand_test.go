@@ -45,7 +45,7 @@ func (c *sparseCluster) start(i int, options ...cluster.Option) *sabir.Node {
 	shared := sabir.NewService("shared")
 	sabir.Handle(shared, "add", func(_ context.Context, in int) (int, error) { return in + 1, nil }, sabir.Idempotent())
 	if i > 0 {
-		options = append(options, cluster.Seeds(c.address(0), c.address(1)))
+		options = append(options, cluster.Config{Seeds: []string{c.address(0), c.address(1)}})
 	}
 	n := sabir.NewNode(append(c.options, sabir.NodeID(fmt.Sprint("n", i)), sabir.Serve(own, shared), sabir.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))),
 		sabir.Join(c.address(i), options...))...)
@@ -151,7 +151,7 @@ func TestANodeThatStopsStillCallsNodesAtRest(t *testing.T) {
 			return sabir.Empty{}, calls(ctx)
 		})
 		node = sabir.NewNode(sabir.NodeID("stopping"), sabir.Serve(s), sabir.Logger(slog.New(slog.DiscardHandler)),
-			sabir.Join(c.address(20), cluster.Links{FullMesh: 3}, cluster.Seeds(c.address(0))))
+			sabir.Join(c.address(20), cluster.Links{FullMesh: 3}, cluster.Config{Seeds: []string{c.address(0)}}))
 		if err := node.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}

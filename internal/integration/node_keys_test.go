@@ -12,6 +12,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/identity"
+	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/web/auth"
 )
 
@@ -32,7 +33,7 @@ func nodeKeys(t *testing.T) cluster.Option {
 		}
 		return key.Public()
 	}
-	return cluster.NodeKeys(map[string]string{"vault": public(vaultKey), "orders-*": public(ordersKey), "billing-*": public(billingKey)})
+	return cluster.Config{NodeKeys: map[string]string{"vault": public(vaultKey), "orders-*": public(ordersKey), "billing-*": public(billingKey)}}
 }
 
 // vaultOf is a node whose service only nodes called orders-* may call.
@@ -43,15 +44,15 @@ func vaultOf(t *testing.T, address string, log *auditLog, options ...cluster.Opt
 		who, _ := auth.FromContext(ctx)
 		return who.Subject, nil
 	})
-	options = append(options, cluster.Name(t.Name()), cluster.Key(clusterKey), cluster.NodeKey(vaultKey), nodeKeys(t))
+	options = append(options, cluster.Config{Name: t.Name(), Key: secret.New(clusterKey), NodeKey: secret.New(vaultKey)}, nodeKeys(t))
 	return startAllowed(t, sabir.NewNode(sabir.NodeID("vault"), sabir.Logger(slog.New(slog.NewTextHandler(log, nil))), sabir.Serve(vault), sabir.Join(address, options...)))
 }
 
 // group is a node that is not started yet, with the cluster key and the options.
 func group(t *testing.T, address, seed, id string, options ...cluster.Option) *sabir.Node {
-	options = append(options, cluster.Name(t.Name()), cluster.Key(clusterKey))
+	options = append(options, cluster.Config{Name: t.Name(), Key: secret.New(clusterKey)})
 	if seed != "" {
-		options = append(options, cluster.Seeds(seed))
+		options = append(options, cluster.Config{Seeds: []string{seed}})
 	}
 	return sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Join(address, options...))
 }
@@ -71,7 +72,7 @@ func TestRulesGoByTheKeysOfNodes(t *testing.T) {
 				id, key string
 				may     bool
 			}{{"orders-1", ordersKey, true}, {"billing-1", billingKey, false}} {
-				n := startAllowed(t, group(t, address, seed, test.id, cluster.NodeKey(test.key), nodeKeys(t)))
+				n := startAllowed(t, group(t, address, seed, test.id, cluster.Config{NodeKey: secret.New(test.key)}, nodeKeys(t)))
 				if err := n.WaitFor(t.Context(), "vault"); err != nil {
 					t.Fatal(err)
 				}
@@ -101,7 +102,7 @@ func TestANodeCannotTakeAnIDWhoseKeyItHasNot(t *testing.T) {
 				seed = vault.Info().Addr
 			}
 			for about, forger := range map[string]*sabir.Node{
-				"the key of another group": group(t, address, seed, "orders-7", cluster.NodeKey(billingKey)),
+				"the key of another group": group(t, address, seed, "orders-7", cluster.Config{NodeKey: secret.New(billingKey)}),
 				"no node key":              group(t, address, seed, "orders-8"),
 			} {
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -139,17 +140,17 @@ func TestAServiceIsTakenFromTheNodesThatWereNamed(t *testing.T) {
 			sabir.On(s, "vault.note", func(context.Context, string) error { came <- id; return nil }, sabir.ConsumerGroup("vault"))
 			services = append(services, s)
 		}
-		options := []cluster.Option{cluster.Name(t.Name()), cluster.Key(clusterKey), cluster.NodeKey(key), nodeKeys(t)}
+		options := []cluster.Option{cluster.Config{Name: t.Name(), Key: secret.New(clusterKey), NodeKey: secret.New(key)}, nodeKeys(t)}
 		if seed != "" {
-			options = append(options, cluster.Seeds(seed))
+			options = append(options, cluster.Config{Seeds: []string{seed}})
 		}
 		return startAllowed(t, sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(services...), sabir.Join(address, options...)))
 	}
 	vault := serve("vault", vaultKey, "", "vault")
 	serve("billing-1", billingKey, vault.Info().Addr, "vault", "thief", "other")
-	for _, rule := range []cluster.Option{nil, cluster.OfferedBy("vault", "vault")} {
+	for _, rule := range []cluster.Option{nil, cluster.Config{OfferedBy: map[string][]string{"vault": {"vault"}}}} {
 		log := &auditLog{}
-		options := []cluster.Option{cluster.Name(t.Name()), cluster.Key(clusterKey), cluster.NodeKey(ordersKey), nodeKeys(t), cluster.Seeds(vault.Info().Addr)}
+		options := []cluster.Option{cluster.Config{Name: t.Name(), Key: secret.New(clusterKey), NodeKey: secret.New(ordersKey)}, nodeKeys(t), cluster.Config{Seeds: []string{vault.Info().Addr}}}
 		if rule != nil {
 			options = append(options, rule)
 		}
@@ -162,7 +163,7 @@ func TestAServiceIsTakenFromTheNodesThatWereNamed(t *testing.T) {
 			caller.Stop(context.Background())
 			continue
 		}
-		awaitHolds(t, "the line of the log", func() bool { return log.has("cluster.OfferedBy", "peer=billing-1", "vault", "thief", "other") })
+		awaitHolds(t, "the line of the log", func() bool { return log.has("cluster.Config.OfferedBy", "peer=billing-1", "vault", "thief", "other") })
 		if err := caller.WaitFor(t.Context(), "vault"); err != nil {
 			t.Fatal(err)
 		}
@@ -185,16 +186,16 @@ func TestANodeDoesNotStartWithAKeyForOtherIDs(t *testing.T) {
 		options []cluster.Option
 		says    string
 	}{
-		"the key of another group": {[]cluster.Option{cluster.NodeKey(billingKey), nodeKeys(t)}, `this node is called "orders-1", and its key is for nodes called ["billing-*"]`},
-		"no key":                   {[]cluster.Option{nodeKeys(t)}, "needs a cluster.NodeKey of its own"},
-		"an empty key":             {[]cluster.Option{cluster.NodeKey("")}, "cluster.NodeKey: a node's key has 0 bytes"},
-		"a file that is not there": {[]cluster.Option{cluster.NodeKeyFile("/nowhere/key")}, "cluster.NodeKeyFile: open /nowhere/key"},
-		"no public keys":           {[]cluster.Option{cluster.NodeKey(ordersKey), cluster.NodeKeys(nil)}, "cluster.NodeKeys: there is no public key"},
-		"a public key that is none": {[]cluster.Option{cluster.NodeKey(ordersKey), cluster.NodeKeys(map[string]string{"orders-*": "abc"})},
-			`cluster.NodeKeys: the pattern "orders-*" has "abc", which is no public key`},
-		"services of nobody":     {[]cluster.Option{cluster.NodeKey(ordersKey), nodeKeys(t), cluster.OfferedBy("vault")}, `cluster.OfferedBy names no nodes for "vault"`},
-		"services by no names":   {[]cluster.Option{cluster.OfferedBy("vault", "vault")}, "cluster.OfferedBy needs nodes that prove their names"},
-		"a pattern that is none": {[]cluster.Option{cluster.NodeKey(ordersKey), cluster.NodeKeys(map[string]string{"[": "abc"})}, `the pattern "[" takes no id`},
+		"the key of another group": {[]cluster.Option{cluster.Config{NodeKey: secret.New(billingKey)}, nodeKeys(t)}, `this node is called "orders-1", and its key is for nodes called ["billing-*"]`},
+		"no key":                   {[]cluster.Option{nodeKeys(t)}, "needs a cluster.Config.NodeKey of its own"},
+		"a short key":              {[]cluster.Option{cluster.Config{NodeKey: secret.New("short")}}, "cluster.Config.NodeKey: a node's key has 5 bytes"},
+		"a file that is not there": {[]cluster.Option{cluster.Config{NodeKeyFile: "/nowhere/key"}}, "cluster.Config.NodeKeyFile: open /nowhere/key"},
+		"no public keys":           {[]cluster.Option{cluster.Config{NodeKey: secret.New(ordersKey), NodeKeys: map[string]string{}}}, "cluster.Config.NodeKeys: there is no public key"},
+		"a public key that is none": {[]cluster.Option{cluster.Config{NodeKey: secret.New(ordersKey), NodeKeys: map[string]string{"orders-*": "abc"}}},
+			`cluster.Config.NodeKeys: the pattern "orders-*" has "abc", which is no public key`},
+		"services of nobody":     {[]cluster.Option{cluster.Config{NodeKey: secret.New(ordersKey)}, nodeKeys(t), cluster.Config{OfferedBy: map[string][]string{"vault": {}}}}, `cluster.Config.OfferedBy names no nodes for "vault"`},
+		"services by no names":   {[]cluster.Option{cluster.Config{OfferedBy: map[string][]string{"vault": {"vault"}}}}, "cluster.Config.OfferedBy needs nodes that prove their names"},
+		"a pattern that is none": {[]cluster.Option{cluster.Config{NodeKey: secret.New(ordersKey), NodeKeys: map[string]string{"[": "abc"}}}, `the pattern "[" takes no id`},
 	} {
 		n := group(t, "tcp://127.0.0.1:0", "", "orders-1", test.options...)
 		if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "private") {
@@ -210,11 +211,11 @@ func TestPrincipalsAreTakenFromNodesThatVouchByTheirKeys(t *testing.T) {
 		want    string
 	}{
 		"nobody was named":      {nil, ""},
-		"the node was named":    {[]cluster.Option{cluster.Vouchers("orders-*")}, "ada"},
-		"another one was named": {[]cluster.Option{cluster.Vouchers("gateway-*")}, ""},
+		"the node was named":    {[]cluster.Option{cluster.Config{Vouchers: []string{"orders-*"}}}, "ada"},
+		"another one was named": {[]cluster.Option{cluster.Config{Vouchers: []string{"gateway-*"}}}, ""},
 	} {
 		vault := vaultOf(t, "tcp://127.0.0.1:0", &auditLog{}, test.options...)
-		n := startAllowed(t, group(t, "tcp://127.0.0.1:0", vault.Info().Addr, "orders-1", cluster.NodeKey(ordersKey), nodeKeys(t)))
+		n := startAllowed(t, group(t, "tcp://127.0.0.1:0", vault.Info().Addr, "orders-1", cluster.Config{NodeKey: secret.New(ordersKey)}, nodeKeys(t)))
 		if err := n.WaitFor(t.Context(), "vault"); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/secret"
 )
 
 type guardedProcess struct{}
@@ -23,7 +24,7 @@ func processNode(t *testing.T, ca *authority, id, name string, log *auditLog, co
 	t.Helper()
 	config.Logger = slog.New(slog.NewTextHandler(log, nil))
 	system := actor.NewSystem(config)
-	options = append(options, cluster.TLS(ca.config(t, name, "")))
+	options = append(options, cluster.Config{TLS: ca.config(t, name, "")})
 	return system, startAllowed(t, sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), sabir.Join("tls://127.0.0.1:0", options...)))
 }
 
@@ -52,7 +53,7 @@ func TestProcessesAreStartedForTheCertificatesThatWereNamed(t *testing.T) {
 		id, name string
 		want     error
 	}{{"a", "orders-1", nil}, {"orders-2", "mallory", actor.ErrNotPermitted}} {
-		system, _ := processNode(t, ca, test.id, test.name, &auditLog{}, actor.Config{}, cluster.Seeds(node.Info().Addr))
+		system, _ := processNode(t, ca, test.id, test.name, &auditLog{}, actor.Config{}, cluster.Config{Seeds: []string{node.Info().Addr}})
 		var err error
 		awaitHolds(t, "the answer for "+test.name, func() bool {
 			err = spawnsAt(system, "vault")
@@ -73,12 +74,12 @@ func TestNoNodeThatIsNamedStartsProcessesWhereLinksShowNoNames(t *testing.T) {
 	ca, log := newAuthority(t), &auditLog{}
 	start := func(id string, log *auditLog, options ...cluster.Option) (*actor.System, *sabir.Node) {
 		system := actor.NewSystem(actor.Config{Logger: slog.New(slog.NewTextHandler(log, nil))})
-		options = append(options, cluster.TLS(ca.config(t, id, "")), cluster.Key(clusterKey))
+		options = append(options, cluster.Config{TLS: ca.config(t, id, ""), Key: secret.New(clusterKey)})
 		return system, startAllowed(t, sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), sabir.Join("https://127.0.0.1:0", options...)))
 	}
 	vault, node := start("vault", log)
 	actor.AllowRemoteSpawn(vault, guardedBehavior, "orders-1")
-	orders, _ := start("orders-1", &auditLog{}, cluster.Seeds(node.Info().Addr))
+	orders, _ := start("orders-1", &auditLog{}, cluster.Config{Seeds: []string{node.Info().Addr}})
 	var err error
 	awaitHolds(t, "the answer", func() bool {
 		err = spawnsAt(orders, "vault")
@@ -93,7 +94,7 @@ func TestProcessesAreReachedByTheNodesThatWereNamedOnly(t *testing.T) {
 	ca, log := newAuthority(t), &auditLog{}
 	vault, node := processNode(t, ca, "vault", "vault", log, actor.Config{Nodes: []string{"orders-*"}})
 	actor.AllowRemoteSpawn(vault, guardedBehavior)
-	seeds := cluster.Seeds(node.Info().Addr)
+	seeds := cluster.Config{Seeds: []string{node.Info().Addr}}
 
 	// Ids on both sides of "vault" in the alphabet: the node whose id sorts first begins the session.
 	for _, id := range []string{"a", "z"} {
@@ -122,9 +123,9 @@ func TestProcessesGoByTheKeysOfNodes(t *testing.T) {
 	start := func(id, key, seed string, log *auditLog, config actor.Config) (*actor.System, *sabir.Node) {
 		config.Logger = slog.New(slog.NewTextHandler(log, nil))
 		system := actor.NewSystem(config)
-		options := []cluster.Option{cluster.Key(clusterKey), cluster.NodeKey(key), nodeKeys(t)}
+		options := []cluster.Option{cluster.Config{Key: secret.New(clusterKey), NodeKey: secret.New(key)}, nodeKeys(t)}
 		if seed != "" {
-			options = append(options, cluster.Seeds(seed))
+			options = append(options, cluster.Config{Seeds: []string{seed}})
 		}
 		return system, startAllowed(t, sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), sabir.Join("tcp://127.0.0.1:0", options...)))
 	}
@@ -151,7 +152,7 @@ func TestProcessesGoByTheKeysOfNodes(t *testing.T) {
 }
 
 func TestProcessesForNamedNodesNeedCertificates(t *testing.T) {
-	for pattern, want := range map[string]string{"orders-*": "cluster.TLS", "[": "takes no name"} {
+	for pattern, want := range map[string]string{"orders-*": "cluster.Config.TLS", "[": "takes no name"} {
 		system := actor.NewSystem(actor.Config{Nodes: []string{pattern}})
 		n := sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), sabir.Join("tcp://127.0.0.1:0"))
 		if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), want) {

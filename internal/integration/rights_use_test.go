@@ -23,6 +23,7 @@ import (
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/policy"
 	"github.com/sabir-go/sabir/policy/rediscache"
+	"github.com/sabir-go/sabir/secret"
 	_ "github.com/sabir-go/sabir/transport/amqp"
 	_ "github.com/sabir-go/sabir/transport/mqtt"
 	_ "github.com/sabir-go/sabir/transport/nats"
@@ -107,12 +108,12 @@ func run(ctx context.Context, options ...sabir.NodeOption) (*sabir.Node, func(),
 func useLinks(ctx context.Context, address, _ string) error {
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", func(_ context.Context, name string) (string, error) { return "Hello, " + name, nil })
-	_, stop, err := run(ctx, sabir.NodeID("greeter"), sabir.Serve(greeter), sabir.Join(address, cluster.Key(testKey)), sabir.Logger(quiet))
+	_, stop, err := run(ctx, sabir.NodeID("greeter"), sabir.Serve(greeter), sabir.Join(address, cluster.Config{Key: secret.New(testKey)}), sabir.Logger(quiet))
 	if err != nil {
 		return err
 	}
 	defer stop()
-	caller, stop, err := run(ctx, sabir.NodeID("caller"), sabir.Join(address, cluster.Key(testKey)), sabir.Logger(quiet))
+	caller, stop, err := run(ctx, sabir.NodeID("caller"), sabir.Join(address, cluster.Config{Key: secret.New(testKey)}), sabir.Logger(quiet))
 	if err != nil {
 		return err
 	}

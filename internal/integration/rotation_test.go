@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/secret"
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 
@@ -42,7 +44,7 @@ func TestTheKeyOfAClusterIsChangedWithoutAFailedCall(t *testing.T) {
 			}
 			start := func(id string, key cluster.Option, options ...sabir.NodeOption) (*sabir.Node, func()) {
 				node, stop, err := run(t.Context(), append(options, sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)),
-					sabir.Join(address, cluster.Name("rotation"), key))...)
+					sabir.Join(address, cluster.Config{Name: "rotation"}, key))...)
 				if err != nil {
 					t.Fatalf("%s: %v", id, err)
 				}
@@ -50,15 +52,15 @@ func TestTheKeyOfAClusterIsChangedWithoutAFailedCall(t *testing.T) {
 			}
 			stops := map[string]func(){}
 			serve := func(id string, key cluster.Option) { _, stops[id] = start(id, key, sabir.Serve(service())) }
-			serve("one", cluster.Key(old))
-			serve("two", cluster.Key(old))
+			serve("one", cluster.Config{Key: secret.New(old)})
+			serve("two", cluster.Config{Key: secret.New(old)})
 			defer func() { stops["one"](); stops["two"]() }()
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 
 			for _, pass := range []struct{ before, after []string }{{[]string{old}, []string{next, old}}, {[]string{next, old}, []string{next}}} {
-				key := cluster.Key(pass.after[0], pass.after[1:]...)
-				callersKey := cluster.Key(pass.before[0], pass.before[1:]...)
+				key := cluster.Config{Key: secret.New(strings.Join(pass.after, ","))}
+				callersKey := cluster.Config{Key: secret.New(strings.Join(pass.before, ","))}
 				for _, rolled := range [][]string{{"one", "two"}, nil} { // the caller is the last: it then calls with the new key
 					if rolled == nil {
 						callersKey = key
@@ -122,7 +124,7 @@ func TestTheKeyOfAClusterIsChangedWithoutAFailedCall(t *testing.T) {
 				}
 			}
 			// Whoever has the old key alone is a stranger now.
-			late := sabir.NewNode(sabir.NodeID("late"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Join(address, cluster.Name("rotation"), cluster.Key(old)))
+			late := sabir.NewNode(sabir.NodeID("late"), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Join(address, cluster.Config{Name: "rotation", Key: secret.New(old)}))
 			if err := late.Start(ctx); err == nil {
 				late.Stop(ctx)
 				t.Error("a node with the old key joined")

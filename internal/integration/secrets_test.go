@@ -53,7 +53,7 @@ import (
 // configs has each exported configuration of the module, which TestEveryConfigIsAmongThoseThatShowNoSecret holds.
 var configs = []any{
 	actor.Config{}, actor.SpawnConfig{}, actor.TopicConfig{}, app.Config{}, supervise.Config{}, store.Config{}, channel.Config{}, engine.Config{}, micro.Config{}, dubbo.Config{}, moleculer.Config{}, moleculer.Encryption{}, httpaccess.Config{}, rediscache.Config{},
-	config.Config{}, telemetry.Config{}, transport.Config{}, grain.Config{}, meta.NetConfig{}, meta.WebConfig{}, pool.Config{}, codecjson.Config{}, auth.BasicConfig{}, auth.JWTConfig{}, auth.KeyConfig{}, auth.SessionConfig{}, redissessions.Config{},
+	config.Config{}, cluster.Config{}, telemetry.Config{}, transport.Config{}, grain.Config{}, meta.NetConfig{}, meta.WebConfig{}, pool.Config{}, codecjson.Config{}, auth.BasicConfig{}, auth.JWTConfig{}, auth.KeyConfig{}, auth.SessionConfig{}, redissessions.Config{},
 	auth.TokenKey{}, lease.Config{}, mcp.Config{}, etcd.Directory{}, zookeeper.Registry{}, consul.Directory{}, microetcd.Registry{}, microconsul.Registry{}, micronats.Registry{}, micronats.Broker{}, dashboard.Config{}, web.Config{}, web.ClientConfig{}, webhook.Endpoint{}, webhook.Receiver{},
 }
 
@@ -70,7 +70,7 @@ var secretFields = regexp.MustCompile(`(Secret|Secrets|Key|Keys|Password|Token|U
 func fill(v reflect.Value) (places int) {
 	for i := range v.NumField() {
 		field, at := v.Type().Field(i), v.Field(i)
-		if !field.IsExported() || at.Kind() == reflect.Func || !secretFields.MatchString(field.Name) {
+		if !field.IsExported() || at.Kind() == reflect.Func || !secretFields.MatchString(field.Name) || field.Name == "NodeKeys" { // which are public
 			continue
 		}
 		places++
@@ -85,7 +85,7 @@ func valueOf(t reflect.Type) reflect.Value {
 	case t.Kind() == reflect.String:
 		return reflect.ValueOf("redis://user:" + canary + "@host:6379")
 	case t == reflect.TypeFor[cluster.Option]():
-		return reflect.ValueOf(cluster.Key(canary))
+		return reflect.ValueOf(cluster.Config{Key: secret.New(canary)})
 	case t == reflect.TypeFor[secret.Secret]():
 		return reflect.ValueOf(secret.New(canary))
 	case t == reflect.TypeFor[*httpaccess.Keys]():

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
-	"reflect"
 	"time"
 
 	"github.com/sabir-go/sabir/internal/identity"
@@ -76,13 +75,6 @@ func (c *Config) BrokerSecret() secret.Secret {
 		return secret.Secret{}
 	}
 	return secret.New(c.Keys.Derive("sabir broker 1")[0])
-}
-
-// Live reports whether the options set nothing but what can change while the node runs: zone, labels and seeds.
-func (c *Config) Live() bool {
-	rest := *c
-	rest.Zone, rest.Labels, rest.Seeds, rest.given = "", nil, nil, nil
-	return reflect.ValueOf(rest).IsZero()
 }
 
 // Limits bounds what other nodes can make this one hold. 0 stands for the default.

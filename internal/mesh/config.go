@@ -83,13 +83,13 @@ func (c *Config) read() error {
 	}
 	_, c.bus = transports.Bus(u.Scheme)
 	if c.OfferedBy != nil && !c.LinksProveNames() {
-		return errors.New("cluster.OfferedBy needs nodes that prove their names: join over tls:// or quic:// with cluster.TLS that demands certificates of other nodes, or with cluster.NodeKeys")
+		return errors.New("cluster.Config.OfferedBy needs nodes that prove their names: join over tls:// or quic:// with cluster.Config.TLS that demands certificates of other nodes, or with cluster.Config.NodeKeys")
 	}
 	if c.bus && (len(c.Seeds)+len(c.ownSeeds)+len(c.Members) > 0 || c.Directory != nil) {
-		return fmt.Errorf("nodes find each other at the broker %s: leave out Seeds, Members and WithDirectory", u.Redacted())
+		return fmt.Errorf("nodes find each other at the broker %s: leave out Seeds, Members and Directory", u.Redacted())
 	}
 	if len(c.Members) > 0 && c.Directory != nil {
-		return errors.New("nodes find each other by a list of members or by a directory: leave out Members or WithDirectory")
+		return errors.New("nodes find each other by a list of members or by a directory: leave out Members or Directory")
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sabir-go/sabir/internal/wire"
 )
 
-// leaveOut takes the services out of a catalog that its node may not offer here, see cluster.OfferedBy.
+// leaveOut takes the services out of a catalog that its node may not offer here, see cluster.Config.OfferedBy.
 func (m *Mesh) leaveOut(from wire.Peer, c *membership.Catalog) {
 	if m.config.OfferedBy == nil {
 		return
@@ -29,7 +29,7 @@ func (m *Mesh) leaveOut(from wire.Peer, c *membership.Catalog) {
 		return true
 	})
 	if refused != nil {
-		m.log.Warn("a node offers services that are not its own here (cluster.OfferedBy): they are left out",
+		m.log.Warn("a node offers services that are not its own here (cluster.Config.OfferedBy): they are left out",
 			"node", m.config.Node, "peer", from.Node, "names", from.Names, "services", refused)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/lease"
 	"github.com/sabir-go/sabir/policy"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // world is the cluster of one simulation.
@@ -102,10 +103,10 @@ func (w *world) join(name string) sabir.NodeOption {
 		for _, m := range w.members {
 			seeds = append(seeds, address(m.name).String())
 		}
-		at, options = address(name).String(), append(options, cluster.Seeds(seeds...))
+		at, options = address(name).String(), append(options, cluster.Config{Seeds: seeds})
 	}
 	if w.history.Key {
-		options = append(options, cluster.Key("the key of simulated clusters"))
+		options = append(options, cluster.Config{Key: secret.New("the key of simulated clusters")})
 	}
 	if w.history.Sparse {
 		options = append(options, cluster.Links{FullMesh: 1}, shortIdleTime{})

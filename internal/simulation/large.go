@@ -158,7 +158,7 @@ func (c *large) restart(ctx context.Context, from, to int) error {
 
 // start makes the node i.
 func (c *large) start(ctx context.Context, i int) error {
-	options := []cluster.Option{cluster.Links{FullMesh: 64}, cluster.Seeds(address("n0").String(), address("n1").String(), address("n2").String())}
+	options := []cluster.Option{cluster.Links{FullMesh: 64}, cluster.Config{Seeds: []string{address("n0").String(), address("n1").String(), address("n2").String()}}}
 	name := fmt.Sprint("n", i)
 	n := sabir.NewNode(sabir.NodeID(name), sabir.Serve(c.service("own"+name), c.service(fmt.Sprint("shared", i/replicas))),
 		sabir.Use(policy.Retry{}), sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Join(address(name).String(), options...))

@@ -33,7 +33,7 @@ type Node struct {
 	TLS      *tls.Config
 	NodeKey  identity.Key
 	NodeKeys identity.Known
-	Nodes    []string // patterns of the nodes that are believed, see cluster.Vouchers; nil for the default
+	Nodes    []string // patterns of the nodes that are believed, see cluster.Config.Vouchers; nil for the default
 
 	LinksProveNames bool // to this one: names that only messages prove are not those of links
 }

@@ -241,7 +241,7 @@ func (c Config) Validate() error {
 		fault("Config.Keys: %w", err)
 	}
 	if c.Keys.None() && (!c.NodeKey.None() || c.NodeKeys != nil) {
-		fault("Config.NodeKey and NodeKeys need a cluster key (cluster.Key), in whose handshake ids are proven")
+		fault("Config.NodeKey and NodeKeys need a cluster key (cluster.Config.Key), in whose handshake ids are proven")
 	}
 	if c.NodeKeys != nil {
 		if err := c.NodeKeys.CheckOwn(c.NodeKey, c.Node); err != nil {

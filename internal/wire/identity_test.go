@@ -86,8 +86,8 @@ func TestWhoHasNoKeyForAnIDIsRefusedByBothSides(t *testing.T) {
 		detail string
 	}{
 		{"the key of another group", claims("billing-1", ordersKey), `calls itself "billing-1", and its key is for nodes called ["orders-*"]`},
-		{"a key that nobody knows of", claims("billing-1", nobodysKey), "is not among cluster.NodeKeys"},
-		{"no key", without, "give it cluster.NodeKey"},
+		{"a key that nobody knows of", claims("billing-1", nobodysKey), "is not among cluster.Config.NodeKeys"},
+		{"no key", without, "give it cluster.Config.NodeKey"},
 	} {
 		for _, dials := range []bool{true, false} {
 			one, two := pipe(t)
@@ -165,8 +165,8 @@ func TestAConfigurationThatProvesNothingIsAnError(t *testing.T) {
 	}{
 		"no cluster key":          {func(c *Config) { c.Keys = seal.Keys{} }, "need a cluster key"},
 		"a key for other ids":     {func(c *Config) { c.Node = "billing-1" }, `this node is called "billing-1"`},
-		"no key of its own":       {func(c *Config) { c.NodeKey = identity.Key{} }, "cluster.NodeKey of its own"},
-		"a key that is not known": {func(c *Config) { c.NodeKey = nodeKey(t, nobodysKey) }, "is not among cluster.NodeKeys"},
+		"no key of its own":       {func(c *Config) { c.NodeKey = identity.Key{} }, "cluster.Config.NodeKey of its own"},
+		"a key that is not known": {func(c *Config) { c.NodeKey = nodeKey(t, nobodysKey) }, "is not among cluster.Config.NodeKeys"},
 	} {
 		c := proving(t, "orders-1", ordersKey).Config
 		test.change(&c)

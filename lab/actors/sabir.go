@@ -25,7 +25,7 @@ func startSabir(s setup) (node, error) {
 	}
 	options := []cluster.Option{}
 	if s.Peer != "" {
-		options = append(options, cluster.Seeds("tcp://"+s.Peer))
+		options = append(options, cluster.Config{Seeds: []string{"tcp://" + s.Peer}})
 	}
 	n.node = sabir.NewNode(sabir.NodeID(s.Address), sabir.Logger(quiet), n.system.Option(), sabir.Join("tcp://"+s.Address, options...))
 	return n, n.node.Start(context.Background())

@@ -66,7 +66,7 @@ func dialSabir(address, method string, connections int, s Setting) (*client, err
 		return nil, err
 	}
 	node := sabir.NewNode(sabir.NodeID("client"), sabir.Logger(slog.New(slog.DiscardHandler)),
-		sabir.Join("tcp://"+address, cluster.ClientOnly(), cluster.Links{Connections: max(connections, 1)}, sabir.Codecs(values)))
+		sabir.Join("tcp://"+address, cluster.Config{ClientOnly: true}, cluster.Links{Connections: max(connections, 1)}, sabir.Codecs(values)))
 	if err := node.Start(context.Background()); err != nil {
 		return nil, err
 	}

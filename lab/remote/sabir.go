@@ -58,7 +58,7 @@ func dialSabir(address string, s settings, callers int) ([]echo, func(), error) 
 
 func join(id, address string, s settings, options ...sabir.NodeOption) (*sabir.Node, func(), error) {
 	node := sabir.NewNode(append(options, sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)),
-		sabir.Join(address, cluster.Name(s.Cluster)))...)
+		sabir.Join(address, cluster.Config{Name: s.Cluster}))...)
 	if err := node.Start(context.Background()); err != nil {
 		return nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cluster"
 	_ "github.com/sabir-go/sabir/codec/protobuf" // protobuf messages travel as such
+	"github.com/sabir-go/sabir/secret"
 	_ "github.com/sabir-go/sabir/transport/amqp"
 	_ "github.com/sabir-go/sabir/transport/grpc"
 	_ "github.com/sabir-go/sabir/transport/h2"
@@ -53,7 +54,7 @@ func sabirContenders() []work.Contender {
 	for name, o := range map[string]struct {
 		scheme string
 		option cluster.Option
-	}{"sabir tcp, key": {"tcp", cluster.Key("a key that only the lab has")}, "sabir tls": {"tls", cluster.TLS(bothEnds())}} {
+	}{"sabir tcp, key": {"tcp", cluster.Config{Key: secret.New("a key that only the lab has")}}, "sabir tls": {"tls", cluster.Config{TLS: bothEnds()}}} {
 		over := func(address string) string { return o.scheme + "://" + address }
 		all = append(all, sabirAt(name, "hello.say", over, over, []cluster.Option{o.option}),
 			sabirAt(name+", protobuf", "hello.sayProto", over, over, []cluster.Option{o.option}))
@@ -62,8 +63,8 @@ func sabirContenders() []work.Contender {
 	joined := func(address string) string { return "nats://" + address }
 	inMemory := func(string) string { return "mem://server" }
 	other := func(string) string { return "mem://client" }
-	return append(all, sabirAt("sabir mem", "hello.say", inMemory, other, nil, cluster.Seeds("mem://server")),
-		sabirAt("sabir mem, protobuf", "hello.sayProto", inMemory, other, nil, cluster.Seeds("mem://server")),
+	return append(all, sabirAt("sabir mem", "hello.say", inMemory, other, nil, cluster.Config{Seeds: []string{"mem://server"}}),
+		sabirAt("sabir mem, protobuf", "hello.sayProto", inMemory, other, nil, cluster.Config{Seeds: []string{"mem://server"}}),
 		sabirAt("sabir nats embedded", "hello.say", embedded, joined, nil),
 		sabirAt("sabir nats embedded, protobuf", "hello.sayProto", embedded, joined, nil),
 		sabirAt("sabir nats embedded in both", "hello.say", embedded, embedded, nil), sabirAlone())
@@ -73,7 +74,7 @@ func sabirContenders() []work.Contender {
 // contender's name, so that several can share a broker.
 func sabirAt(name, action string, atServer, atClient func(address string) string, ofBoth []cluster.Option, ofClient ...cluster.Option) work.Contender {
 	of := func(more ...cluster.Option) []cluster.Option {
-		return slices.Concat([]cluster.Option{cluster.Name(name)}, ofBoth, more)
+		return slices.Concat([]cluster.Option{cluster.Config{Name: name}}, ofBoth, more)
 	}
 	return work.Contender{
 		Name: name,

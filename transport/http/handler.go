@@ -17,7 +17,7 @@ import (
 //
 //	links, err := http.NewHandler("https://shop.example.com/sabir")
 //	mux.Handle("/sabir", links)
-//	node := sabir.NewNode(sabir.Join("https://shop.example.com/sabir"), cluster.Key(key))
+//	node := sabir.NewNode(sabir.Join("https://shop.example.com/sabir", cluster.Config{KeyFile: path}))
 //
 // Listening at its address then binds no port: what comes to the handler is accepted there. The web server must serve
 // HTTP/1.1 at that path, and encrypts where the address is https. It may stand behind a reverse proxy.

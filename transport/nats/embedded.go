@@ -266,7 +266,7 @@ func otherKey(asks bool, config transport.Config) error {
 	case config.Secret.None():
 		what = "wants a cluster key, and none was given"
 	}
-	return errors.New(what + ": give the same to all uses of the address, by cluster.Key to sabir.Join and by Key in store.Config to store.Open")
+	return errors.New(what + ": give the same to all uses of the address, by cluster.Config.Key to sabir.Join and by Key in store.Config to store.Open")
 }
 
 // near is the address at which this machine reaches the first server.

@@ -26,7 +26,7 @@ type Config struct {
 	MaxState int
 	// TLS is the configuration for brokers that encrypt; nil trusts the authorities of the system.
 	TLS *tls.Config
-	// Key is the option of Join that has the node's cluster key: cluster.Key, KeyFile, KeyFromEnv, or what the method ClusterKey of the
+	// Key is the option of Join that has the node's cluster key: cluster.Config.Key, KeyFile, KeyFromEnv, or what the method ClusterKey of the
 	// settings of package config returns. A broker inside the process (nats://embedded) asks for it, as it does of links and channels. Nil
 	// is none. Other brokers do not ask.
 	Key cluster.Option

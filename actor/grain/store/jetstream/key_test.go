@@ -15,6 +15,7 @@ import (
 	_ "github.com/sabir-go/sabir/channel/jetstream"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/config"
+	"github.com/sabir-go/sabir/secret"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
@@ -60,7 +61,7 @@ func TestGrainsAndChannelsOfANodeWithAClusterKeyShareTheEmbeddedServer(t *testin
 			address := "nats://embedded:0?store=" + url.QueryEscape(t.TempDir())
 			t.Setenv("SHOP_KEY", strings.Repeat("k", 32))
 			channels := func() {
-				if err := startWithChannels(t, address, cluster.KeyFromEnv("SHOP_KEY")); err != nil {
+				if err := startWithChannels(t, address, cluster.Config{KeyFromEnv: "SHOP_KEY"}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -68,7 +69,7 @@ func TestGrainsAndChannelsOfANodeWithAClusterKeyShareTheEmbeddedServer(t *testin
 				channels()
 			}
 			// doc: key
-			st, err := store.Open(ctx, address, store.Config{Key: cluster.KeyFromEnv("SHOP_KEY")})
+			st, err := store.Open(ctx, address, store.Config{Key: cluster.Config{KeyFromEnv: "SHOP_KEY"}})
 			// end
 			if err != nil {
 				t.Fatal(err)
@@ -122,7 +123,7 @@ func TestAStoreTakesTheClusterKeyOfTheNodesSettings(t *testing.T) {
 }
 
 func TestAStoreWithoutTheKeyOfItsNodeIsSaidSo(t *testing.T) {
-	key := cluster.Key(strings.Repeat("k", 32))
+	key := cluster.Config{Key: secret.New(strings.Repeat("k", 32))}
 	t.Run("grains first", func(t *testing.T) {
 		address := "nats://embedded:0?store=" + url.QueryEscape(t.TempDir())
 		open(t, address)
@@ -145,8 +146,8 @@ func TestAStoreWithoutTheKeyOfItsNodeIsSaidSo(t *testing.T) {
 
 func TestAStoresKeyThatIsNoneIsRefused(t *testing.T) {
 	for text, key := range map[string]cluster.Option{
-		"SABIR_KEY_THAT_IS_NOT_SET": cluster.KeyFromEnv("SABIR_KEY_THAT_IS_NOT_SET"),
-		"cluster key 1 has 5 bytes": cluster.Key("short"),
+		"SABIR_KEY_THAT_IS_NOT_SET": cluster.Config{KeyFromEnv: "SABIR_KEY_THAT_IS_NOT_SET"},
+		"cluster key 1 has 5 bytes": cluster.Config{Key: secret.New("short")},
 	} {
 		_, err := store.Open(t.Context(), "nats://embedded:0?store="+url.QueryEscape(t.TempDir()), store.Config{Key: key})
 		if err == nil || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "store.Config.Key") {
