@@ -96,7 +96,7 @@ func (e *echo) Close()     { e.CloseSend() }
 var doubling = sabir.ForeignOffer{
 	Node:     introspect.Node{Framework: "stranger 1.0"},
 	Services: []introspect.Service{{Name: "v2.math", Version: 2}},
-	Actions:  []introspect.Action{{Name: "v2.math.double", Service: "v2.math", Visibility: introspect.ClusterOnly}},
+	Actions:  []introspect.Action{{Name: "v2.math.double", Service: "v2.math", Visibility: "cluster"}},
 	Events:   []sabir.Subscription{{Service: "v2.math", Pattern: "user.*", Group: "math"}},
 }
 

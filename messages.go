@@ -11,9 +11,9 @@ import (
 
 // MessageType is an event, or a channel, with the type of its payload.
 type MessageType struct {
-	Kind introspect.MessageKind // event or channel
-	Name string                 // as it is emitted or published
-	Type reflect.Type           // of one payload, without a pointer
+	Kind string       // event or channel
+	Name string       // as it is emitted or published
+	Type reflect.Type // of one payload, without a pointer
 	// ContentType is the media type of a message; "" where it is that of its payload as JSON.
 	ContentType string
 }
@@ -26,7 +26,7 @@ func (c *EventContract[T]) MessageType() MessageType {
 	if c == nil || c.name == "" {
 		return MessageType{}
 	}
-	return MessageType{Kind: introspect.MessageEvent, Name: c.name, Type: reflect.TypeFor[T]()}
+	return MessageType{Kind: "event", Name: c.name, Type: reflect.TypeFor[T]()}
 }
 
 // Sends says which events this service emits, and to which channels it publishes:
@@ -74,7 +74,7 @@ func (n *Node) describeMessages(service string) (d introspect.Description, err e
 		add(m, true, "")
 	}
 	for _, sub := range n.events.subscriptionsOf(p.service) {
-		add(MessageType{Kind: introspect.MessageEvent, Name: sub.Pattern, Type: sub.Type}, false, sub.Group)
+		add(MessageType{Kind: "event", Name: sub.Pattern, Type: sub.Type}, false, sub.Group)
 	}
 	for _, c := range p.service.components {
 		if receiver, ok := c.Component.(interface{ Receives() (MessageType, string) }); ok {

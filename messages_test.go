@@ -25,7 +25,7 @@ func TestAServiceDescribesWhatItSendsAndReceives(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	sent, received := got.Messages[0], got.Messages[1]
-	if !sent.Sent || sent.Kind != introspect.MessageEvent || sent.Name != "orders.made" || sent.Service != "orders" || sent.Type.Resolve(got.Defs).Properties.Get("price") == nil {
+	if !sent.Sent || sent.Kind != "event" || sent.Name != "orders.made" || sent.Service != "orders" || sent.Type.Resolve(got.Defs).Properties.Get("price") == nil {
 		t.Errorf("sent: %+v", sent)
 	}
 	if received.Sent || received.Name != "users.*" || received.Group != "greeters" || received.Type == nil {

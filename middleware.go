@@ -190,14 +190,14 @@ func (a *Action) Budget() *budget.Budget { return a.budget }
 func (a *Action) Public() bool { return !a.ClusterOnly && !a.NodeOnly }
 
 // visibility is the callers that the action is for, as other nodes and tools read it.
-func (a *Action) visibility() introspect.Visibility {
+func (a *Action) visibility() string {
 	switch {
 	case a.NodeOnly:
-		return introspect.NodeOnly
+		return "private"
 	case a.ClusterOnly:
-		return introspect.ClusterOnly
+		return "cluster"
 	}
-	return introspect.Public
+	return "public"
 }
 
 // composeCall wraps inner in the given layer of each middleware, the first outermost, and reports whether any had one.

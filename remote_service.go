@@ -245,11 +245,11 @@ func (n *Node) remoteActionFor(s *membership.Service, offered *membership.Action
 		return known
 	}
 	form := offered.Form()
-	visibility := introspect.Visibility(form.Visibility)
+	visibility := form.Visibility
 	full := s.FullName()
 	a := n.newRemoteAction(&Action{Name: offered.Name, Service: full, Short: strings.TrimPrefix(offered.Name, full+"."),
 		Version: s.Version, Description: offered.Description,
-		NodeOnly: visibility == introspect.NodeOnly, ClusterOnly: visibility != introspect.NodeOnly && visibility != introspect.Public, Inline: offered.Inline, Stream: offered.Stream, Shape: introspect.Shape(form.Shape),
+		NodeOnly: visibility == "private", ClusterOnly: visibility != "private" && visibility != "public", Inline: offered.Inline, Stream: offered.Stream, Shape: introspect.Shape(form.Shape),
 		Idempotent: offered.Idempotent, Codecs: form.Codecs, Routes: parseRoutes(form.Routes), Statuses: statusesOf(form.Statuses), Remote: true, remoteIn: offered.In, remoteOut: offered.Out})
 	a.in, a.out, a.routes, a.visibility, a.preferred = offered.In, offered.Out, string(form.Routes), form.Visibility, s.Preferred
 	return a

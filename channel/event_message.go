@@ -8,7 +8,6 @@ import (
 	jsoncodec "github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/cloudevent"
 	"github.com/sabir-go/sabir/internal/engine"
-	"github.com/sabir-go/sabir/introspect"
 )
 
 // eventMessage is a CloudEvent: a pointer to webhook.Event, whose attributes other programs find in the message's headers.
@@ -34,7 +33,7 @@ func eventOf(value any, format string) (eventMessage, bool) {
 
 // messageType describes the messages of a channel. Events in the binary mode have the media type of their data.
 func messageType[T any](name, format string) sabir.MessageType {
-	m := sabir.MessageType{Kind: introspect.MessageChannel, Name: name, Type: reflect.TypeFor[T]()}
+	m := sabir.MessageType{Kind: "channel", Name: name, Type: reflect.TypeFor[T]()}
 	if _, isEvent := eventOf(new(T), format); isEvent && format != binaryEvents {
 		m.ContentType = cloudevent.StructuredType
 	}

@@ -79,7 +79,7 @@ func TestAServiceDescribesTheChannelsThatItReceivesFromAndSendsTo(t *testing.T) 
 		t.Fatalf("%+v, %v", got, err)
 	}
 	received, sent := got.Messages[0], got.Messages[1]
-	if received.Kind != introspect.MessageChannel || received.Name != c.Name() || received.Group != "clerks" || received.Sent || received.Type == nil || !sent.Sent || sent.Name != "bills" {
+	if received.Kind != "channel" || received.Name != c.Name() || received.Group != "clerks" || received.Sent || received.Type == nil || !sent.Sent || sent.Name != "bills" {
 		t.Errorf("%+v", got.Messages)
 	}
 	err = sabir.NewNode(sabir.Serve(sabir.NewService("billing", sabir.Sends(channel.New[article]("not a name"))))).Start(t.Context())

@@ -153,18 +153,18 @@ func (d Dependency) String() string {
 
 // Action describes an action in the list of $node.actions.
 type Action struct {
-	Name        string     `json:"name"`
-	Service     string     `json:"service"`
-	Version     int        `json:"version,omitempty"`
-	Node        string     `json:"node"`
-	Description string     `json:"description,omitempty"`
-	Visibility  Visibility `json:"visibility"`
-	Stream      bool       `json:"stream,omitempty"`
-	Shape       Shape      `json:"shape,omitempty"` // of a stream; "" for one with any number of values both ways
-	Inline      bool       `json:"inline,omitempty"`
-	In          string     `json:"in"`              // Go type; of an action of another framework what is known of it, as "{id: number}"
-	Out         string     `json:"out"`             // Go type
-	Nodes       []string   `json:"nodes,omitempty"` // of an action of other nodes: those that offer it
+	Name        string   `json:"name"`
+	Service     string   `json:"service"`
+	Version     int      `json:"version,omitempty"`
+	Node        string   `json:"node"`
+	Description string   `json:"description,omitempty"`
+	Visibility  string   `json:"visibility"` // who may call it: "public" for all callers, over HTTP too, "cluster" for nodes of the cluster, "private" for callers on its node
+	Stream      bool     `json:"stream,omitempty"`
+	Shape       Shape    `json:"shape,omitempty"` // of a stream; "" for one with any number of values both ways
+	Inline      bool     `json:"inline,omitempty"`
+	In          string   `json:"in"`              // Go type; of an action of another framework what is known of it, as "{id: number}"
+	Out         string   `json:"out"`             // Go type
+	Nodes       []string `json:"nodes,omitempty"` // of an action of other nodes: those that offer it
 }
 
 // Shape says in which direction a stream has one value only.
@@ -188,34 +188,15 @@ type Reachable struct {
 // String is one line: "POST /orders/place: role clerk".
 func (r Reachable) String() string { return r.Method + " " + r.Path + ": " + r.Callers }
 
-// Visibility is the callers that an action is for.
-type Visibility string
-
-// The visibilities, each including the ones after it.
-const (
-	Public      Visibility = "public"  // all callers, over HTTP too
-	ClusterOnly Visibility = "cluster" // the nodes of the cluster; not HTTP
-	NodeOnly    Visibility = "private" // callers on the same node
-)
-
 // DescriptionRequest is the input of $node.api: one of the two, of the node that is asked.
 type DescriptionRequest struct {
 	Action  string `json:"action,omitempty"`  // full name
 	Service string `json:"service,omitempty"` // full name of the service whose events and channels are described
 }
 
-// MessageKind tells events from messages of channels.
-type MessageKind string
-
-// The kinds of messages.
-const (
-	MessageEvent   MessageKind = "event"
-	MessageChannel MessageKind = "channel"
-)
-
 // Message is an event or a channel that a service sends to, or receives from.
 type Message struct {
-	Kind    MessageKind    `json:"kind"`
+	Kind    string         `json:"kind"`            // "event", or "channel" for a message of a durable one
 	Name    string         `json:"name"`            // of an event that is received: its pattern
 	Service string         `json:"service"`         // full name
 	Sent    bool           `json:"sent,omitempty"`  // the service sends it, see sabir.Sends; else it receives it

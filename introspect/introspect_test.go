@@ -21,7 +21,7 @@ func TestDocumentsHaveTheirFormAsJSON(t *testing.T) {
 			`{"id":"a","state":"running","since":"2026-05-01T12:00:00Z","guest":true,"host":"h","pid":7,"go":"go1","cpus":2,"services":1,"actions":3,` +
 				`"load":{"cpu":0.5,"inFlight":4},"rtt":1000}`},
 		{introspect.Service{Name: "s", Node: "a", Actions: []string{"s.x"}}, `{"name":"s","node":"a","needs":null,"actions":["s.x"],"events":null}`},
-		{introspect.Action{Name: "s.x", Service: "s", Node: "a", Visibility: introspect.ClusterOnly, In: "int", Out: "string"},
+		{introspect.Action{Name: "s.x", Service: "s", Node: "a", Visibility: "cluster", In: "int", Out: "string"},
 			`{"name":"s.x","service":"s","node":"a","visibility":"cluster","in":"int","out":"string"}`},
 		{introspect.Error{Code: "NotFound", Name: "NoUser", Message: "no", Data: 1}, `{"code":"NotFound","name":"NoUser","message":"no","data":1}`},
 		{introspect.EmitRequest{Event: "e", Payload: json.RawMessage("1")}, `{"event":"e","payload":1,"broadcast":false}`},

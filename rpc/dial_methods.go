@@ -196,7 +196,7 @@ func (m *methods) name(renamed map[string]string) {
 				continue
 			}
 			m.byAction[action] = &method{MethodDescriptor: d, in: &messageFormat{message: d.Input()}, out: &messageFormat{message: d.Output()}}
-			m.actions = append(m.actions, introspect.Action{Name: action, Service: service, Description: string(d.FullName()), Visibility: introspect.ClusterOnly,
+			m.actions = append(m.actions, introspect.Action{Name: action, Service: service, Description: string(d.FullName()), Visibility: "cluster",
 				Stream: m.byAction[action].isStream(), Shape: m.byAction[action].shape(), In: string(d.Input().FullName()), Out: string(d.Output().FullName())})
 		}
 	}

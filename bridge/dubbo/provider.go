@@ -154,7 +154,7 @@ func (p *provider) set(all []offering) {
 				continue // only other providers offer it
 			}
 			c.methods[one.action] = calledMethod{one, namedTimeout(o.params, one.name), o.params[paramToken]}
-			c.offer.Actions = append(c.offer.Actions, introspect.Action{Name: one.action, Service: m.service, Visibility: introspect.ClusterOnly, Stream: one.stream, Shape: one.shape})
+			c.offer.Actions = append(c.offer.Actions, introspect.Action{Name: one.action, Service: m.service, Visibility: "cluster", Stream: one.stream, Shape: one.shape})
 		}
 		c.spare = c.spare || weightless(o.params)
 		if o.params != nil {

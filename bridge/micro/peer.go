@@ -50,7 +50,7 @@ func newPeer(b *bridge, r *record) *peer {
 			continue
 		}
 		p.endpoints[name] = e
-		p.offer.Actions = append(p.offer.Actions, introspect.Action{Name: name, Service: r.service, Visibility: introspect.ClusterOnly, Stream: slices.Contains(r.streams, e)})
+		p.offer.Actions = append(p.offer.Actions, introspect.Action{Name: name, Service: r.service, Visibility: "cluster", Stream: slices.Contains(r.streams, e)})
 	}
 	return p
 }

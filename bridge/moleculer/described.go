@@ -21,11 +21,11 @@ const maxParams = 256 << 10
 
 // visibilityOf translates the visibility of an action: gateways of Moleculer may serve those that are "published", which is its default, and
 // so may those of Sabir.
-func (a *infoAction) visibilityOf() introspect.Visibility {
+func (a *infoAction) visibilityOf() string {
 	if a.Visibility == "" || a.Visibility == "published" {
-		return introspect.Public
+		return "public"
 	}
-	return introspect.ClusterOnly
+	return "cluster"
 }
 
 // describeInputs writes what the params of actions are, for listings.
@@ -89,7 +89,7 @@ func (p *peer) description(of introspect.DescriptionRequest) (d introspect.Descr
 		known = true
 		for key, e := range s.Events {
 			if l, ok := subscriptionOf(full, s.Name, key, e); ok {
-				d.Messages = append(d.Messages, introspect.Message{Kind: introspect.MessageEvent, Name: l.Pattern, Service: full, Group: l.Group, Type: &schema.Schema{}})
+				d.Messages = append(d.Messages, introspect.Message{Kind: "event", Name: l.Pattern, Service: full, Group: l.Group, Type: &schema.Schema{}})
 			}
 		}
 	}

@@ -82,7 +82,7 @@ func (c *cli) completeActions(command *cobra.Command, args []string, typed strin
 	list := askHastily[[]introspect.Action](command.Context(), c, "$node.actions")
 	var names []cobra.Completion
 	for _, a := range list {
-		if strings.HasPrefix(a.Name, typed) && a.Stream == stream && a.Visibility == introspect.Public && !hidden(a.Service, strings.HasPrefix(typed, "$")) {
+		if strings.HasPrefix(a.Name, typed) && a.Stream == stream && a.Visibility == "public" && !hidden(a.Service, strings.HasPrefix(typed, "$")) {
 			names = append(names, cobra.CompletionWithDesc(a.Name, printable(a.Description)))
 		}
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/sabir-go/sabir/internal/gofile"
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/schema"
-	"github.com/sabir-go/sabir/introspect"
 )
 
 func (c *cli) importCommand() *cobra.Command {
@@ -152,7 +151,7 @@ func moleculerPackage(described []byte, pkg string, only []string) (text []byte,
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(events)) {
-		a.Messages = append(a.Messages, api.Message{Kind: introspect.MessageEvent, Name: name})
+		a.Messages = append(a.Messages, api.Message{Kind: "event", Name: name})
 	}
 	var out bytes.Buffer
 	if err := gofile.WriteMoleculer(&out, a, pkg); err != nil {

@@ -107,7 +107,7 @@ func actionRow(a introspect.Action) []string {
 	if a.Stream {
 		what = strings.TrimPrefix(string(a.Shape)+" stream: ", " ") + what
 	}
-	if a.Visibility != introspect.Public {
+	if a.Visibility != "public" {
 		what = string(a.Visibility) + ": " + what
 	}
 	nodes := orDash(a.Nodes)

@@ -98,7 +98,7 @@ func (d *differ) change(breaking bool, where, format string, args ...any) {
 	switch {
 	case d.message == nil:
 		c.Action = d.name
-	case d.message.Kind == introspect.MessageChannel:
+	case d.message.Kind == "channel":
 		c.Channel = d.message.Name
 	default:
 		c.Event = d.message.Name

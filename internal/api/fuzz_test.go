@@ -7,7 +7,6 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/schema"
-	"github.com/sabir-go/sabir/introspect"
 )
 
 // FuzzWhatAnotherNodeTells merges and compares two descriptions that come from other nodes.
@@ -29,7 +28,7 @@ func FuzzWhatAnotherNodeTells(f *testing.F) {
 			t.Fatal(err)
 		}
 		for name, d := range list {
-			got.AddMessages([]api.Message{{Kind: introspect.MessageEvent, Name: name, Sent: name == "a.b", Type: d.In}}, d.Defs)
+			got.AddMessages([]api.Message{{Kind: "event", Name: name, Sent: name == "a.b", Type: d.In}}, d.Defs)
 		}
 		check := func(s *schema.Schema) {
 			if s == nil {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/schema"
-	"github.com/sabir-go/sabir/introspect"
 )
 
 type orderMade struct {
@@ -36,7 +35,7 @@ func message(t *testing.T, m api.Message, typ reflect.Type) (a api.API) {
 }
 
 func TestAMessageIsComparedAsTheInputOrTheOutputThatItIs(t *testing.T) {
-	event := api.Message{Kind: introspect.MessageEvent, Name: "orders.made", Service: "mail", Group: "mail"}
+	event := api.Message{Kind: "event", Name: "orders.made", Service: "mail", Group: "mail"}
 	before, after := reflect.TypeFor[orderMade](), reflect.TypeFor[orderMadeNow]()
 	want(t, message(t, event, before), message(t, event, before))
 	want(t, message(t, event, before), message(t, event, after),
@@ -48,7 +47,7 @@ func TestAMessageIsComparedAsTheInputOrTheOutputThatItIs(t *testing.T) {
 		`BREAKING event orders.made of mail: the payload's /id is integer instead of string.`,
 		`BREAKING event orders.made of mail: the payload's /price is gone.`,
 		`event orders.made of mail: the payload's /buyer is new.`)
-	queue := api.Message{Kind: introspect.MessageChannel, Name: "mails", Service: "mail", Group: "senders"}
+	queue := api.Message{Kind: "channel", Name: "mails", Service: "mail", Group: "senders"}
 	want(t, message(t, queue, before), message(t, queue, after),
 		`BREAKING channel mails in mail, group senders: the payload's /id is integer instead of string.`,
 		`BREAKING channel mails in mail, group senders: the payload's /price is not read any more.`,
@@ -57,8 +56,8 @@ func TestAMessageIsComparedAsTheInputOrTheOutputThatItIs(t *testing.T) {
 
 func TestMessagesThatComeAndGo(t *testing.T) {
 	typ := reflect.TypeFor[orderMade]()
-	received := message(t, api.Message{Kind: introspect.MessageEvent, Name: "orders.*", Service: "mail", Group: "mail"}, typ)
-	sent := message(t, api.Message{Kind: introspect.MessageChannel, Name: "mails", Service: "orders", Sent: true}, typ)
+	received := message(t, api.Message{Kind: "event", Name: "orders.*", Service: "mail", Group: "mail"}, typ)
+	sent := message(t, api.Message{Kind: "channel", Name: "mails", Service: "orders", Sent: true}, typ)
 	want(t, received, sent, `BREAKING event orders.* in mail is not received any more.`, `channel mails of orders is new.`)
 	want(t, sent, received, `event orders.* in mail is new.`, `BREAKING channel mails of orders is not sent any more.`)
 	if changes := api.Diff(sent, received); changes[0].Event != "orders.*" || changes[1].Channel != "mails" || changes[1].Action != "" {
@@ -69,7 +68,7 @@ func TestMessagesThatComeAndGo(t *testing.T) {
 }
 
 func TestOneMessageOfSeveralNodesIsThereOnce(t *testing.T) {
-	m := api.Message{Kind: introspect.MessageEvent, Name: "orders.made", Service: "mail", Group: "mail"}
+	m := api.Message{Kind: "event", Name: "orders.made", Service: "mail", Group: "mail"}
 	a := message(t, m, reflect.TypeFor[orderMade]())
 	types := len(a.Types)
 	a.AddMessages([]api.Message{m}, nil)

@@ -173,7 +173,7 @@ func (f *file) events() {
 	f.sending = true
 	seen := make(map[string]bool)
 	for _, m := range f.api.Messages {
-		if m.Kind != introspect.MessageEvent || seen[m.Name] || strings.ContainsAny(m.Name, "*$") {
+		if m.Kind != "event" || seen[m.Name] || strings.ContainsAny(m.Name, "*$") {
 			continue
 		}
 		seen[m.Name] = true

@@ -28,7 +28,6 @@ import (
 	"github.com/sabir-go/sabir/internal/gofile/testdata/contracts"
 	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/schema"
-	"github.com/sabir-go/sabir/introspect"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 
@@ -230,11 +229,11 @@ func FuzzWrite(f *testing.F) {
 }
 
 func TestAnEventOfOneNameIsAContract(t *testing.T) {
-	event := api.Message{Kind: introspect.MessageEvent, Name: "orders.placed"}
+	event := api.Message{Kind: "event", Name: "orders.placed"}
 	pattern, text := event, event
 	pattern.Name, text.Name, text.Type = "orders.*", "orders.gone", &schema.Schema{Type: schema.Types{"string"}}
 	var out bytes.Buffer
-	if err := gofile.Write(&out, api.API{Messages: []api.Message{event, event, pattern, text, {Kind: introspect.MessageChannel, Name: "mails"}}}, "shop"); err != nil {
+	if err := gofile.Write(&out, api.API{Messages: []api.Message{event, event, pattern, text, {Kind: "channel", Name: "mails"}}}, "shop"); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`var EventOrdersPlaced = sabir.NewEvent[any]("orders.placed")`, `var EventOrdersGone = sabir.NewEvent[string]("orders.gone")`} {
