@@ -16,7 +16,7 @@ import (
 //	var Place = sabir.NewAction[Order, Placed]("orders.place", sabir.Route("POST", "/orders"), sabir.Status(201, "Location"))
 //
 // An action may have several. The first one is what its answers have where the handler says nothing; it chooses another by
-// [SetStatus]. An answer with 204, 205 or 304 has no body. Documents and generated clients show them all. Statuses are from 200 to 399;
+// [Answer]. An answer with 204, 205 or 304 has no body. Documents and generated clients show them all. Statuses are from 200 to 399;
 // what errors have is their code's, see [Code.HTTPStatus]. For other protocols than HTTP, and streams, they do nothing.
 func Status(status int, headers ...string) ActionOption {
 	return actionOption(func(d *definition) {
@@ -49,41 +49,51 @@ func (a *Action) declares(status int) bool {
 	return slices.ContainsFunc(a.Statuses, func(s introspect.Status) bool { return s.Status == status })
 }
 
-// SetStatus chooses one of the action's statuses for the answer to the call from outside that ctx belongs to. The error is that the
-// action does not declare it: see [Status]. An answer that is an error has the status of its code instead. As with
-// [SetHeader], it does nothing where no caller could see it.
-func SetStatus(ctx context.Context, status int) error {
-	c := callOf(ctx)
+// Answer is what a handler says, beside its output, to the caller from outside that ctx belongs to: status, headers and trailers. Where no
+// caller could see it, as in a call that another handler or a program makes, it takes everything and does nothing.
+//
+//	return order, sabir.Answer(ctx).SetHeader("Location", "/orders/"+order.ID)
+//
+// SetStatus chooses one of the action's statuses. The error is that the action does not declare it: see [Status]. An answer that is an error
+// has the status of its code instead.
+//
+// SetHeader sets a header: over HTTP, and over gRPC, Connect and gRPC-Web (package rpc) as metadata before the output, also where the call
+// came in on another node. A name that ends in "-bin" has bytes in base64 as its value. Call it before the handler returns and, in a stream,
+// before it sends its first value; later it has no effect. The error says why HTTP cannot carry it, or that the answer has more than 64
+// headers or 12 KiB of them. Headers that frame an answer, such as Content-Length, are the gateway's.
+//
+// SetTrailer is SetHeader for metadata behind the output, which a stream may set until its handler returns. Over HTTP without gRPC it is a
+// header.
+func Answer(ctx context.Context) gateway.Answer { return handlersAnswer{ctx} }
+
+// handlersAnswer checks what a handler says and hands it to the call's collector.
+type handlersAnswer struct{ ctx context.Context }
+
+func (h handlersAnswer) SetStatus(status int) error {
+	c := callOf(h.ctx)
 	if c == nil || c.op.action == nil {
 		return nil
 	}
 	if a := c.op.action; !a.declares(status) {
 		return Errorf(CodeInternal, nameBadOutput, "%s does not declare the status %d: add sabir.Status(%d) to its options", a.Name, status, status)
 	}
-	if a := answerOf(ctx); a != nil {
-		a.SetStatus(status)
+	if a := answerOf(h.ctx); a != nil {
+		return a.SetStatus(status)
 	}
 	return nil
 }
 
-// SetHeader sets a header of the answer to the call from outside that ctx belongs to: over HTTP, and over gRPC, Connect and gRPC-Web (package
-// rpc) as metadata before the output, also where the call came in on another node. A name that ends in "-bin" has bytes in base64 as
-// its value. Call it before the handler returns and, in a stream, before it sends its first value; later it has no effect. Where no caller
-// could see it, as in a call that another handler or a program makes, it does nothing. The error says why HTTP cannot carry it, or
-// that the answer has more than 64 headers or 12 KiB of them. Headers that frame an answer, such as Content-Length, are the gateway's.
-func SetHeader(ctx context.Context, name, value string) error {
-	return setAnswer(ctx, name, value, gateway.Answer.SetHeader)
+func (h handlersAnswer) SetHeader(name, value string) error {
+	return h.set(name, value, gateway.Answer.SetHeader)
 }
 
-// SetTrailer is [SetHeader] for metadata behind the output, which a stream may set until its handler returns. Over HTTP without gRPC it
-// is a header.
-func SetTrailer(ctx context.Context, name, value string) error {
-	return setAnswer(ctx, name, value, gateway.Answer.SetTrailer)
+func (h handlersAnswer) SetTrailer(name, value string) error {
+	return h.set(name, value, gateway.Answer.SetTrailer)
 }
 
-func setAnswer(ctx context.Context, name, value string, set func(a gateway.Answer, name, value string) error) error {
+func (h handlersAnswer) set(name, value string, set func(a gateway.Answer, name, value string) error) error {
 	err := answer.CheckHeader(name, value)
-	if a := answerOf(ctx); err == nil && a != nil {
+	if a := answerOf(h.ctx); err == nil && a != nil {
 		err = set(a, name, value)
 	}
 	if err != nil {
@@ -123,7 +133,7 @@ func give(said *answer.Metadata, to gateway.Answer) {
 		return
 	}
 	if said.Status != 0 {
-		to.SetStatus(said.Status)
+		_ = to.SetStatus(said.Status)
 	}
 	for _, f := range said.Header {
 		_ = to.SetHeader(f.Name, f.Value) // it was checked where it was set

@@ -95,7 +95,7 @@ func (a *answer) SetHeader(name, value string) error {
 }
 
 // SetStatus implements [gateway.Answer]: these protocols have codes instead.
-func (a *answer) SetStatus(int) {}
+func (a *answer) SetStatus(int) error { return nil }
 
 // SetTrailer implements [gateway.Answer].
 func (a *answer) SetTrailer(name, value string) error {

@@ -17,8 +17,8 @@ import (
 // giveAnswer passes on what a server answered beside the message to whoever takes it: the caller's gateway, or gateway.WithAnswer. What
 // HTTP cannot carry is left out.
 func giveAnswer(ctx context.Context, header, trailer http.Header) {
-	eachField(header, func(name, value string) { _ = sabir.SetHeader(ctx, name, value) })
-	eachField(trailer, func(name, value string) { _ = sabir.SetTrailer(ctx, name, value) })
+	eachField(header, func(name, value string) { _ = sabir.Answer(ctx).SetHeader(name, value) })
+	eachField(trailer, func(name, value string) { _ = sabir.Answer(ctx).SetTrailer(name, value) })
 }
 
 // eachField calls take with each field that is the server's own, in lower case and with its values in one.

@@ -18,7 +18,7 @@ type metadata struct {
 	header, trailer map[string]string
 }
 
-func (m *metadata) SetStatus(int) {}
+func (m *metadata) SetStatus(int) error { return nil }
 
 func (m *metadata) SetHeader(name, value string) error { return m.set(&m.header, name, value) }
 
@@ -83,7 +83,7 @@ func TestHeadersAndTrailersOfAForeignServerReachItsCaller(t *testing.T) {
 func TestTrailersOfAFailureOfAForeignServerReachItsCaller(t *testing.T) {
 	s := sabir.NewService("calc", sabir.Use(rpc.Package("test.v1")))
 	sabir.Handle(s, "fail", func(ctx context.Context, _ sabir.Empty) (sabir.Empty, error) {
-		sabir.SetTrailer(ctx, "x-behind", "trailer")
+		sabir.Answer(ctx).SetTrailer("x-behind", "trailer")
 		return sabir.Empty{}, fmt.Errorf("it fails")
 	})
 	url, _ := serve(t, []sabir.Servable{s})

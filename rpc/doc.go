@@ -19,7 +19,7 @@
 // []proto.Message, is sent as these details themselves. See docs/doors.md for the whole table.
 //
 // Deadlines (grpc-timeout, Connect-Timeout-Ms) and cancels end the context of the handler. Metadata of callers becomes metadata of
-// the call, in lower case; [sabir.SetHeader] and [sabir.SetTrailer] answer with some.
+// the call, in lower case; [sabir.Answer] answers with some.
 //
 // The package serves grpc.health.v1.Health, without asking for credentials, and grpc.reflection.v1 and v1alpha, behind the
 // authentication of the server.

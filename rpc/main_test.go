@@ -74,16 +74,16 @@ func calc() *sabir.Service {
 	sabir.Handle(s, "echo", func(_ context.Context, in text) (text, error) { return in, nil })
 	sabir.Handle(s, "repeat", func(_ context.Context, in sumIn) (text, error) { return text{strings.Repeat("x", int(in.A))}, nil })
 	sabir.Handle(s, "metadata", func(ctx context.Context, in text) (text, error) {
-		if err := sabir.SetHeader(ctx, "x-answer", "header"); err != nil {
+		if err := sabir.Answer(ctx).SetHeader("x-answer", "header"); err != nil {
 			return text{}, err
 		}
-		sabir.SetTrailer(ctx, "x-behind", "trailer")
-		sabir.SetHeader(ctx, "x-answer-bin", "AAH/")
+		sabir.Answer(ctx).SetTrailer("x-behind", "trailer")
+		sabir.Answer(ctx).SetHeader("x-answer-bin", "AAH/")
 		return text{sabir.InfoFromContext(ctx).Metadata[in.Text]}, nil
 	})
 	sabir.Handle(s, "refuse", func(ctx context.Context, _ sabir.Empty) (sabir.Empty, error) {
-		sabir.SetHeader(ctx, "x-answer", "header")
-		sabir.SetTrailer(ctx, "x-behind", "trailer")
+		sabir.Answer(ctx).SetHeader("x-answer", "header")
+		sabir.Answer(ctx).SetTrailer("x-behind", "trailer")
 		return sabir.Empty{}, errOutOfStock
 	})
 	sabir.Handle(s, "wait", func(ctx context.Context, _ sabir.Empty) (sabir.Empty, error) {
@@ -91,8 +91,8 @@ func calc() *sabir.Service {
 		return sabir.Empty{}, ctx.Err()
 	})
 	sabir.HandleStream(s, "count", func(ctx context.Context, stream *sabir.Stream[sumIn, sumOut]) error {
-		sabir.SetHeader(ctx, "x-answer", "header")
-		defer sabir.SetTrailer(ctx, "x-behind", "trailer")
+		sabir.Answer(ctx).SetHeader("x-answer", "header")
+		defer sabir.Answer(ctx).SetTrailer("x-behind", "trailer")
 		in, err := stream.Recv()
 		if err != nil {
 			return err

@@ -57,7 +57,7 @@ func orders() *sabir.Service {
 	sabir.Handle(s, "list", func(context.Context, sabir.Empty) ([]order, error) { return []order{{ID: "o-1"}}, nil }, sabir.Route("GET", "/orders"))
 	sabir.Handle(s, "create", func(_ context.Context, in order) (order, error) { return in, nil })
 	sabir.Handle(s, "touch", func(ctx context.Context, _ sabir.Empty) (sabir.Empty, error) {
-		return sabir.Empty{}, sabir.SetHeader(ctx, "Set-Cookie", "touched=1")
+		return sabir.Empty{}, sabir.Answer(ctx).SetHeader("Set-Cookie", "touched=1")
 	})
 	sabir.Handle(s, "panic", func(context.Context, sabir.Empty) (sabir.Empty, error) { panic("hunter2") })
 	sabir.Handle(s, "secret", func(context.Context, sabir.Empty) (sabir.Empty, error) { return sabir.Empty{}, nil }, sabir.ClusterOnly())

@@ -26,7 +26,10 @@ type answered exchange.Exchange
 var _ gateway.Answer = (*answered)(nil)
 
 // SetStatus implements [gateway.Answer].
-func (x *answered) SetStatus(status int) { x.Status = status }
+func (x *answered) SetStatus(status int) error {
+	x.Status = status
+	return nil
+}
 
 // SetHeader implements [gateway.Answer]. What frames the answer, or is the server's to say, is left out.
 func (x *answered) SetHeader(name, value string) error {

@@ -20,23 +20,23 @@ func placing() *sabir.Service {
 	}
 	sabir.Handle(s, "place", func(ctx context.Context, in order) (order, error) {
 		if in.ID == "" {
-			sabir.SetStatus(ctx, 200)
-			sabir.SetHeader(ctx, "X-Tried", "yes")
+			sabir.Answer(ctx).SetStatus(200)
+			sabir.Answer(ctx).SetHeader("X-Tried", "yes")
 			return in, sabir.NewError(sabir.CodeNotFound, "NoOrder", "there is no such order")
 		}
 		if in.Known {
-			return in, sabir.SetStatus(ctx, 200)
+			return in, sabir.Answer(ctx).SetStatus(200)
 		}
-		if err := sabir.SetHeader(ctx, "Location", "/orders/"+in.ID); err != nil {
+		if err := sabir.Answer(ctx).SetHeader("Location", "/orders/"+in.ID); err != nil {
 			return in, err
 		}
-		sabir.SetHeader(ctx, "Content-Length", "1") // which is the server's
-		sabir.SetTrailer(ctx, "X-Behind", "yes")
+		sabir.Answer(ctx).SetHeader("Content-Length", "1") // which is the server's
+		sabir.Answer(ctx).SetTrailer("X-Behind", "yes")
 		return in, nil
 	}, sabir.Route("PUT", "/orders/{id}"), sabir.Status(201, "Location"), sabir.Status(200))
 	sabir.Handle(s, "drop", func(context.Context, order) (order, error) { return order{ID: "gone"}, nil },
 		sabir.Route("DELETE", "/orders/{id}"), sabir.Status(204))
-	sabir.Handle(s, "teapot", func(ctx context.Context, _ order) (order, error) { return order{}, sabir.SetStatus(ctx, 202) })
+	sabir.Handle(s, "teapot", func(ctx context.Context, _ order) (order, error) { return order{}, sabir.Answer(ctx).SetStatus(202) })
 	sabir.Handle(s, "nested", func(ctx context.Context, in order) (order, error) {
 		return sabir.Call[order](ctx, sabir.NodeFromContext(ctx), "orders.place", in)
 	})
@@ -103,7 +103,7 @@ func TestHeadersAreBoundedAndCannotBeInjected(t *testing.T) {
 	sabir.Handle(s, "set", func(ctx context.Context, in [2]string) (int, error) {
 		set := 0
 		for i := range 100 {
-			if sabir.SetHeader(ctx, strings.ReplaceAll(in[0], "#", string(rune('a'+i%26))+string(rune('a'+i/26))), in[1]) == nil {
+			if sabir.Answer(ctx).SetHeader(strings.ReplaceAll(in[0], "#", string(rune('a'+i%26))+string(rune('a'+i/26))), in[1]) == nil {
 				set++
 			}
 		}

@@ -25,9 +25,9 @@ var Place = sabir.NewAction[Purchase, Purchase]("orders.place",
 
 func place(ctx context.Context, in Purchase) (Purchase, error) {
 	if in.Known {
-		return in, sabir.SetStatus(ctx, 200)
+		return in, sabir.Answer(ctx).SetStatus(200)
 	}
-	return in, sabir.SetHeader(ctx, "Location", "/orders/"+in.ID)
+	return in, sabir.Answer(ctx).SetHeader("Location", "/orders/"+in.ID)
 }
 
 // end

@@ -123,7 +123,7 @@ type attachments struct {
 }
 
 // SetStatus implements gateway.Answer: Dubbo has no such status.
-func (a *attachments) SetStatus(int) {}
+func (a *attachments) SetStatus(int) error { return nil }
 
 // SetHeader implements gateway.Answer.
 func (a *attachments) SetHeader(name, value string) error {

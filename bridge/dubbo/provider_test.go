@@ -95,7 +95,7 @@ func orders(notes noted) *sabir.Service {
 	sabir.Handle(s, "bytes", func(_ context.Context, in []byte) ([]byte, error) { return append(in, 255), nil })
 	sabir.Handle(s, "later", func(_ context.Context, in string) (string, error) { return in + "er", nil })
 	sabir.Handle(s, "attachments", func(ctx context.Context, in string) (string, error) {
-		sabir.SetHeader(ctx, "seen-by", "go")
+		sabir.Answer(ctx).SetHeader("seen-by", "go")
 		m := sabir.InfoFromContext(ctx).Metadata
 		return m[in] + " of " + m["remote.application"], nil
 	})

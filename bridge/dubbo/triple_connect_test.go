@@ -31,7 +31,7 @@ func adding(t *testing.T, options dubbo.Config) (address string, limits chan boo
 		if in.A == 0 {
 			return total{}, sabir.NewError(sabir.CodeInvalidArgument, "NoA", "a is 0")
 		}
-		sabir.SetHeader(ctx, "seen", "go to "+sabir.InfoFromContext(ctx).Metadata["user"])
+		sabir.Answer(ctx).SetHeader("seen", "go to "+sabir.InfoFromContext(ctx).Metadata["user"])
 		return total{in.A + in.B}, nil
 	})
 	sabir.HandleStream(s, "count", func(_ context.Context, to *sabir.Stream[pair, total]) error {

@@ -158,8 +158,8 @@ func TestAttachmentsOfTripleAreHeaders(t *testing.T) {
 	s := sabir.NewService("orders")
 	sabir.Handle(s, "ping", func(ctx context.Context, _ sabir.Empty) (string, error) {
 		seen <- sabir.InfoFromContext(ctx).Metadata
-		sabir.SetHeader(ctx, "seenBy", "go")
-		sabir.SetTrailer(ctx, "last", "one")
+		sabir.Answer(ctx).SetHeader("seenBy", "go")
+		sabir.Answer(ctx).SetTrailer("last", "one")
 		return "", nil
 	})
 	start(t, sabir.Serve(s), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{"tri://" + address: {{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0"}}}}))

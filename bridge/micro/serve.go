@@ -245,11 +245,11 @@ func inboundFrom(ctx context.Context, h http.Header, a gateway.Answer) (gateway.
 	}, err
 }
 
-// answer sends what a handler sets by sabir.SetHeader and SetTrailer, as headers: see [gateway.Answer]. The runtime calls it before the
+// answer sends what a handler sets by SetHeader and SetTrailer of sabir.Answer, as headers: see [gateway.Answer]. The runtime calls it before the
 // call returns.
 type answer struct{ w http.ResponseWriter }
 
-func (answer) SetStatus(int) {}
+func (answer) SetStatus(int) error { return nil }
 
 func (a answer) SetHeader(name, value string) error {
 	setMetadata(a.w.Header(), map[string]string{name: value})

@@ -33,7 +33,7 @@ func orders() *sabir.Service {
 		return map[string]any{"level": info.Depth, "caller": info.CalledBy, "requestID": info.RequestID, "meta": sabir.InfoFromContext(ctx).Metadata, "headers": moleculer.Headers(ctx), "limited": limited}, nil
 	})
 	sabir.Handle(s, "mark", func(ctx context.Context, _ any) (string, error) {
-		return "", errors.Join(moleculer.SetMeta(ctx, "marked", map[string]int{"times": 2}), sabir.SetHeader(ctx, "plain", "text"))
+		return "", errors.Join(moleculer.SetMeta(ctx, "marked", map[string]int{"times": 2}), sabir.Answer(ctx).SetHeader("plain", "text"))
 	})
 	sabir.Handle(s, "relay", func(ctx context.Context, in string) (json.RawMessage, error) {
 		return sabir.Call[json.RawMessage](ctx, sabir.NodeFromContext(ctx), in, map[string]any{})

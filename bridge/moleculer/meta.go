@@ -155,10 +155,10 @@ func (m *collectedMeta) append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// headers takes what a handler sets by sabir.SetHeader and SetTrailer, as members of meta.
+// headers takes what a handler sets by SetHeader and SetTrailer of sabir.Answer, as members of meta.
 type headers struct{ meta *collectedMeta }
 
-func (h headers) SetStatus(int) {}
+func (h headers) SetStatus(int) error { return nil }
 
 func (h headers) SetHeader(name, value string) error {
 	h.meta.set(name, appendText(nil, value))
@@ -177,7 +177,7 @@ func CollectMeta(ctx context.Context) (collecting context.Context, meta func() m
 }
 
 // SetMeta sets a member of meta in the answer to a Moleculer node, which merges it into the meta of its caller. The value is anything that
-// has a JSON. In a handler that no other handler called, sabir.SetHeader and SetTrailer set texts. Where no Moleculer node waits for the
+// has a JSON. In a handler that no other handler called, SetHeader and SetTrailer of sabir.Answer set texts. Where no Moleculer node waits for the
 // answer it does nothing.
 func SetMeta(ctx context.Context, key string, value any) error {
 	text, err := json.Codec.Append(nil, value)

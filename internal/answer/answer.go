@@ -18,7 +18,7 @@ type Given struct{ Taker }
 
 // Taker is gateway.Answer.
 type Taker interface {
-	SetStatus(status int)
+	SetStatus(status int) error
 	SetHeader(name, value string) error
 	SetTrailer(name, value string) error
 }
@@ -56,8 +56,9 @@ type state struct {
 var ended = &state{ended: true}
 
 // SetStatus chooses the status.
-func (c *Collector) SetStatus(status int) {
+func (c *Collector) SetStatus(status int) error {
 	c.change(func(s *state) { s.said.Status = status })
+	return nil
 }
 
 // SetHeader sets a header. Beyond the bounds it returns [ErrTooMuch].

@@ -259,10 +259,10 @@ func infoOf(ctx context.Context, requests []*anypb.Any) *requestInfo {
 
 func addMetadata(ctx context.Context, headers, trailers []conformanceHeader) {
 	for _, h := range headers {
-		_ = sabir.SetHeader(ctx, h.Name, strings.Join(h.Value, ", "))
+		_ = sabir.Answer(ctx).SetHeader(h.Name, strings.Join(h.Value, ", "))
 	}
 	for _, h := range trailers {
-		_ = sabir.SetTrailer(ctx, h.Name, strings.Join(h.Value, ", "))
+		_ = sabir.Answer(ctx).SetTrailer(h.Name, strings.Join(h.Value, ", "))
 	}
 }
 

@@ -47,8 +47,8 @@ func counter(waiting chan<- struct{}, goOn <-chan struct{}) *sabir.Service {
 		return words{strings.Repeat("x", int(in.Value))}, nil
 	})
 	sabir.Handle(s, "echo", func(ctx context.Context, in words) (words, error) {
-		sabir.SetHeader(ctx, "x-header", "h")
-		sabir.SetTrailer(ctx, "x-trailer-bin", "AAH/")
+		sabir.Answer(ctx).SetHeader("x-header", "h")
+		sabir.Answer(ctx).SetTrailer("x-trailer-bin", "AAH/")
 		return words{sabir.InfoFromContext(ctx).Metadata[in.Text]}, nil
 	})
 	sabir.Handle(s, "wait", func(ctx context.Context, in number) (number, error) {

@@ -109,10 +109,10 @@ func sendBack(ctx context.Context) error {
 	var err error
 	pairs := sabir.InfoFromContext(ctx).Metadata
 	if value := pairs[echoInitial]; value != "" {
-		err = sabir.SetHeader(ctx, echoInitial, value)
+		err = sabir.Answer(ctx).SetHeader(echoInitial, value)
 	}
 	if value := pairs[echoTrailing]; value != "" && err == nil {
-		err = sabir.SetTrailer(ctx, echoTrailing, value)
+		err = sabir.Answer(ctx).SetTrailer(echoTrailing, value)
 	}
 	return err
 }

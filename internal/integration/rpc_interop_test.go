@@ -54,7 +54,7 @@ type answered struct {
 	pairs map[string]string
 }
 
-func (a *answered) SetStatus(int) {}
+func (a *answered) SetStatus(int) error { return nil }
 
 func (a *answered) SetHeader(name, value string) error { return a.set("header "+name, value) }
 

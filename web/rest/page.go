@@ -37,7 +37,7 @@ func NewPage[T any](ctx context.Context, items []T, next string) (Page[T], error
 	case next == "":
 		return page, nil
 	}
-	return page, sabir.SetHeader(ctx, "Link", "<?cursor="+url.QueryEscape(next)+`>; rel="next"`)
+	return page, sabir.Answer(ctx).SetHeader("Link", "<?cursor="+url.QueryEscape(next)+`>; rel="next"`)
 }
 
 // maxCursor bounds the bytes of a cursor.

@@ -19,7 +19,7 @@ func SetVersion(ctx context.Context, version string) error {
 	if err != nil {
 		return err
 	}
-	return sabir.SetHeader(ctx, "ETag", tag)
+	return sabir.Answer(ctx).SetHeader("ETag", tag)
 }
 
 // CheckVersion returns [ErrVersionMismatch], 412 over HTTP, if the call was made for another version than current, by If-Match, or for none
