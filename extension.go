@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sabir-go/sabir/internal/everynode"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/secret"
 )
 
 // Extension is a part of a program that starts and stops with a node, such as the connection of package channel to its
-// broker. Give it to a node with [WithExtension], or to each node with [RegisterExtension]. It may have two methods besides:
+// broker. Give it to a node with [WithExtension]. It may have two methods besides:
 //
 //	Services() []sabir.Servable
 //
@@ -52,8 +53,8 @@ type linkExtension interface {
 // firstTopic is the lowest topic of an extension. Those below belong to package mesh.
 const firstTopic uint8 = 16
 
-// WithExtension gives the node an extension. Extensions start in the order in which they were given, after those that were
-// registered, and stop in the reverse order.
+// WithExtension gives the node an extension. Extensions start in the order in which they were given, after those of
+// packages that are at work in every node, such as channel, and stop in the reverse order.
 func WithExtension(e Extension) NodeOption {
 	return nodeOption(func(n *Node) {
 		r := registration{extension: e}
@@ -63,14 +64,6 @@ func WithExtension(e Extension) NodeOption {
 		n.extensions.given = append(n.extensions.given, r)
 	})
 }
-
-// RegisterExtension gives an extension to each node that starts from then on, before its own; make is called for each. A package
-// calls it from its init, and is then at work in every program that imports it, without an option.
-func RegisterExtension(make func() Extension) {
-	registeredExtensions = append(registeredExtensions, make)
-}
-
-var registeredExtensions []func() Extension
 
 // JoinAddress is the address that the node was given with [Join]; "" for none.
 func (n *Node) JoinAddress() string {
@@ -112,8 +105,8 @@ func (n *Node) talksOverLinks() bool {
 func (n *Node) startExtensions(ctx context.Context) error {
 	x := &n.extensions
 	var all []Extension
-	for _, make := range registeredExtensions {
-		all = append(all, make())
+	for _, make := range everynode.Extensions {
+		all = append(all, make().(Extension))
 	}
 	for _, g := range x.given {
 		if err := n.checkExtension(g); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/engine"
+	"github.com/sabir-go/sabir/internal/everynode"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/vouch"
 )
@@ -60,7 +61,7 @@ func (s *setting) Start(_ context.Context, n *sabir.Node) error {
 
 func (s *setting) Stop(context.Context) error { return nil }
 
-func init() { sabir.RegisterExtension(func() sabir.Extension { return newBroker() }) }
+func init() { everynode.Extensions = append(everynode.Extensions, func() any { return newBroker() }) }
 
 func newBroker() *broker {
 	return &broker{connecting: make(chan struct{}, 1), aside: make(chan struct{}, maxAside), made: time.Now()}
