@@ -14,6 +14,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/moduleversion"
 	"github.com/sabir-go/sabir/internal/names"
 )
 
@@ -227,7 +228,7 @@ func (b *bridge) infoMembers() (members string, seq int) {
 	out = append(append(out, `,"ipList":`...), hosts...)
 	out = append(append(out, `,"port":`...), port...)
 	out = appendText(append(out, `,"hostname":`...), host)
-	out = appendText(append(out, `,"client":{"type":"sabir","version":`...), sabir.ModuleVersion)
+	out = appendText(append(out, `,"client":{"type":"sabir","version":`...), moduleversion.Current)
 	out = appendText(append(out, `,"langVersion":`...), runtime.Version())
 	out = appendText(append(out, `},"config":{},"metadata":{},"instanceID":`...), b.instance)
 	return string(strconv.AppendInt(append(out, `,"seq":`...), int64(seq), 10)), seq

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/moduleversion"
 )
 
 // nodeActions are the actions by which Moleculer's own tools look at a node: its REPL and its lab call them on each.
@@ -38,7 +38,7 @@ func (b *bridge) ownServices() []infoService {
 func (b *bridge) listNodes() any {
 	host, _ := os.Hostname()
 	list := []any{object{"id": b.id, "instanceID": b.instance, "available": true, "local": true, "hostname": host, "ipList": b.hosts(), "config": object{}, "metadata": object{},
-		"client": object{"type": "sabir", "version": sabir.ModuleVersion, "langVersion": runtime.Version()}, "cpu": int(b.node.Info().Load.CPU * 100)}}
+		"client": object{"type": "sabir", "version": moduleversion.Current, "langVersion": runtime.Version()}, "cpu": int(b.node.Info().Load.CPU * 100)}}
 	b.peers.mu.Lock()
 	defer b.peers.mu.Unlock()
 	for _, p := range b.peers.known {
@@ -87,7 +87,7 @@ func (b *bridge) health() any {
 		"mem":     object{}, // of the machine, which the node does not measure
 		"os":      object{"hostname": host, "platform": runtime.GOOS, "type": runtime.GOOS, "arch": runtime.GOARCH},
 		"process": object{"pid": info.PID, "memory": object{"heapTotal": m.HeapSys, "heapUsed": m.HeapInuse, "rss": m.Sys}, "uptime": now.Sub(info.Since).Seconds(), "argv": []string{}},
-		"client":  object{"type": "sabir", "version": sabir.ModuleVersion, "langVersion": runtime.Version()},
+		"client":  object{"type": "sabir", "version": moduleversion.Current, "langVersion": runtime.Version()},
 		"net":     object{"ip": []string{}},
 		"time":    object{"now": now.UnixMilli(), "iso": now.UTC().Format(time.RFC3339Nano), "utc": now.UTC().Format(time.RFC1123)},
 	}

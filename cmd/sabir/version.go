@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/cmd/sabir/scaffold"
+	"github.com/sabir-go/sabir/internal/moduleversion"
 )
 
 // versionInfo is the information on the build and the system that a bug report needs.
 type versionInfo struct {
-	Version  string `json:"version"` // of the module that was downloaded, else sabir.ModuleVersion
+	Version  string `json:"version"` // of the module that was downloaded, else moduleversion.Current
 	Revision string `json:"revision,omitempty"`
 	Modified bool   `json:"modified,omitempty"` // the checkout had changes
 	Go       string `json:"go"`
@@ -47,7 +47,7 @@ func (v versionInfo) String() string {
 }
 
 func version() versionInfo {
-	v := versionInfo{Version: sabir.ModuleVersion, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	v := versionInfo{Version: moduleversion.Current, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v

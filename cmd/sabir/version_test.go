@@ -3,11 +3,11 @@ package main
 import (
 	"testing"
 
-	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/moduleversion"
 )
 
 func TestTheVersionOfACheckoutIsTheConstant(t *testing.T) {
-	if v := version(); v.Version != sabir.ModuleVersion || v.Go == "" {
-		t.Errorf("got %+v, want version %s", v, sabir.ModuleVersion)
+	if v := version(); v.Version != moduleversion.Current || v.Go == "" {
+		t.Errorf("got %+v, want version %s", v, moduleversion.Current)
 	}
 }
