@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Point counts what a node's actions have done until one moment of its history, since its Telemetry was made. The runtime's own, whose names begin with $, are left out.
-type Point struct {
+// point counts what a node's actions have done until one moment of its history, since its Telemetry was made. The runtime's own, whose names begin with $, are left out.
+type point struct {
 	At     int64  `json:"at"` // Unix milliseconds
 	Calls  uint64 `json:"calls"`
 	Failed uint64 `json:"failed"` // of them
@@ -25,7 +25,7 @@ const (
 type history struct {
 	metrics *metrics
 	mu      sync.Mutex
-	points  []Point // a ring: the oldest is at next where it is full
+	points  []point // a ring: the oldest is at next where it is full
 	next    int
 	stop    chan struct{}
 	stopped sync.WaitGroup
@@ -61,7 +61,7 @@ func (h *history) end(context.Context) error {
 	return nil
 }
 
-func (h *history) add(p Point) {
+func (h *history) add(p point) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.points) < historySize {
@@ -73,15 +73,15 @@ func (h *history) add(p Point) {
 }
 
 // list returns the points, the oldest first.
-func (h *history) list() []Point {
+func (h *history) list() []point {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return append(append(make([]Point, 0, len(h.points)), h.points[h.next:]...), h.points[:h.next]...)
+	return append(append(make([]point, 0, len(h.points)), h.points[h.next:]...), h.points[:h.next]...)
 }
 
 // point adds up the node's actions.
-func (m *metrics) point(at time.Time) Point {
-	p := Point{At: at.UnixMilli()}
+func (m *metrics) point(at time.Time) point {
+	p := point{At: at.UnixMilli()}
 	for _, f := range []family{serverCalls, streams} {
 		for _, t := range m.list(f) {
 			if a := t.stats(f == streams); !strings.HasPrefix(a.Name, "$") {

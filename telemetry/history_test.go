@@ -28,7 +28,7 @@ func TestANodeRemembersTheLastHourOfItsCalls(t *testing.T) {
 			}
 		}
 		time.Sleep(2 * time.Hour)
-		points, err := sabir.Call[[]Point](t.Context(), n, "$telemetry.history", sabir.Empty{})
+		points, err := sabir.Call[[]point](t.Context(), n, "$telemetry.history", sabir.Empty{})
 		if err != nil {
 			t.Fatal(err)
 		}

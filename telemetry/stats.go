@@ -33,7 +33,7 @@ type ActionStats struct {
 var errMetricsOff = sabir.NewError(sabir.CodeFailedPrecondition, "MetricsOff", "the node counts nothing: give telemetry.New a Config with Metrics or Prometheus")
 
 // Stats makes the service "$telemetry", whose action "$telemetry.stats" answers with [Stats]: what "sabir top" asks each
-// node for. Its action "$telemetry.history" has a [Point] for each 10 seconds of the last hour, which the dashboard draws. Serve it on the node that the middleware is given to:
+// node for. Its action "$telemetry.history" has a point for each 10 seconds of the last hour, which the dashboard draws. Serve it on the node that the middleware is given to:
 //
 //	tel, err := telemetry.New(telemetry.Config{Metrics: true})
 //	node := sabir.NewNode(sabir.Serve(users, tel.Stats()), sabir.Use(tel.Middleware()))
@@ -52,7 +52,7 @@ func (t *Telemetry) Stats() *sabir.Service {
 		stats.Node = sabir.NodeFromContext(ctx).ID()
 		return stats, nil
 	}, sabir.Doc("tells how often actions were called, how long that took, and how many calls failed"), sabir.Idempotent())
-	sabir.Handle(s, "history", func(context.Context, sabir.Empty) ([]Point, error) {
+	sabir.Handle(s, "history", func(context.Context, sabir.Empty) ([]point, error) {
 		if t.metrics == nil {
 			return nil, errMetricsOff
 		}

@@ -7,13 +7,20 @@ import (
 	"sync"
 
 	"github.com/sabir-go/sabir/introspect"
-	"github.com/sabir-go/sabir/telemetry"
 )
 
 // hour is the traffic of the last hour, which the nodes remember whether somebody watches or not.
 type hour struct {
 	Points []point  `json:"points"` // the oldest first
 	Mute   []string `json:"mute"`   // nodes that remember nothing
+}
+
+// counts is what a node's $telemetry.history has of one moment, since its telemetry was made.
+type counts struct {
+	At     int64  `json:"at"` // Unix milliseconds
+	Calls  uint64 `json:"calls"`
+	Failed uint64 `json:"failed"`
+	Active int64  `json:"active"`
 }
 
 // hourStep is the time between two points, in milliseconds. Those of a node fall into the step in which they were taken.
@@ -27,7 +34,7 @@ func (b *dashboard) history(w http.ResponseWriter, r *http.Request) {
 		steps := make(map[int64]point)
 		var mu sync.Mutex
 		eachNode(b.nodesNamed(wanted), func(n introspect.Node) {
-			points, err := ask[[]telemetry.Point](ctx, b.node, n.ID, "$telemetry.history", struct{}{})
+			points, err := ask[[]counts](ctx, b.node, n.ID, "$telemetry.history", struct{}{})
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -47,7 +54,7 @@ func (b *dashboard) history(w http.ResponseWriter, r *http.Request) {
 }
 
 // addHour adds a node's history, as rates between its points. A count that fell is that of a node that was started anew.
-func addHour(steps map[int64]point, points []telemetry.Point) {
+func addHour(steps map[int64]point, points []counts) {
 	for i := 1; i < len(points); i++ {
 		before, p := points[i-1], points[i]
 		seconds := float64(p.At-before.At) / 1000

@@ -9,7 +9,6 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
 	_ "github.com/sabir-go/sabir/channel/mem"
-	"github.com/sabir-go/sabir/telemetry"
 )
 
 func TestDeadLettersAreListedAndSettledByTheNodeThatHasThem(t *testing.T) {
@@ -85,8 +84,8 @@ func TestTheMapAddsUpSpansByWhoWorksForWhom(t *testing.T) {
 
 func TestTheHourOfAllNodesIsTheSumOfTheirs(t *testing.T) {
 	steps := make(map[int64]point)
-	addHour(steps, []telemetry.Point{{At: 10_001, Calls: 5}, {At: 20_001, Calls: 105, Failed: 10, Active: 2}, {At: 30_001, Calls: 7}}) // was started anew
-	addHour(steps, []telemetry.Point{{At: 14_000, Calls: 0}, {At: 24_000, Calls: 50, Active: 1}})
+	addHour(steps, []counts{{At: 10_001, Calls: 5}, {At: 20_001, Calls: 105, Failed: 10, Active: 2}, {At: 30_001, Calls: 7}}) // was started anew
+	addHour(steps, []counts{{At: 14_000, Calls: 0}, {At: 24_000, Calls: 50, Active: 1}})
 	if got := steps[20_000]; len(steps) != 1 || got != (point{At: 20_000, Rate: 15, Errors: 1, Active: 3}) {
 		t.Errorf("%+v", steps)
 	}
