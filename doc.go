@@ -143,7 +143,7 @@
 //	channel.broker.declare       once for each channel
 //	channel.broker.connection    connects at first use
 //	engine.Open                  internal/engine/registry.go: finds the engine by the address's scheme; it keeps the message
-//	channel.consumer.Open        channel/consume.go: on each node with a consumer, see [Component]
+//	channel.consumer.Start       channel/consume.go: on each node with a consumer, see [Extension]
 //	channel.runner.receive       channel/runner.go
 //	channel.runner.handle        channel/attempt.go: one goroutine for each message
 //	channel.runner.try           decodes

@@ -21,7 +21,7 @@ type EventReceiver struct {
 }
 
 // EventReceiver makes the way of the events of one name to a handler. It takes a service that a node serves, so call it in
-// [Component.Open]. The receiver is for as long as that node serves the service. Its error is of another service, or of rules in the tags of
+// the Start of an [Extension]. The receiver is for as long as that node serves the service. Its error is of another service, or of rules in the tags of
 // the payload's type that cannot be.
 //
 // sub describes the handler to middlewares; its Service is filled in. own are the handler's own middlewares, inside those of the
@@ -31,7 +31,7 @@ func (s *Service) EventReceiver(event string, sub Subscription, handle func(ctx 
 	n := s.callingNode()
 	if n == nil {
 		return nil, &Error{Code: CodeInvalidArgument, Name: nameBadService,
-			Message: "EventReceiver of " + event + " was called for a service that no node serves: call it in Component.Open"}
+			Message: "EventReceiver of " + event + " was called for a service that no node serves: call it in the Start of an Extension"}
 	}
 	sub.Service = s.fullName()
 	r := &EventReceiver{op: newOperation(n, sub.Service, event), sub: &sub, handle: handle}

@@ -11,8 +11,11 @@ import (
 	"github.com/sabir-go/sabir/secret"
 )
 
-// Extension is a part of a program that starts and stops with a node, such as the connection of package channel to its
-// broker. Give it to a node with [WithExtension]. It may have two methods besides:
+// Extension is a part of a program that starts and stops with a node, such as the connection of package channel to its broker: give it to
+// the node with [WithExtension]. Or it starts and stops with a service, for which it works besides the actions and handlers, such as the
+// consumer of a channel: the package that offers it adds it with [Service.Attach], and hands events to a handler by an [EventReceiver].
+//
+// That of a node may have two methods besides:
 //
 //	Services() []sabir.Servable
 //
@@ -23,14 +26,27 @@ import (
 //
 // returns why calls should rather go to other nodes now, and names what is wrong, such as a store that is full; nil where nothing is:
 // see [Node.Ready]. It is called while the node runs, about twice a second at most and one at a time; ctx gives it a second at most.
+//
+// That of a service may have two others:
+//
+//	Begin()
+//
+// is called after the start hooks, when the service's actions can be called. It must not block. A panic in it is only logged.
+//
+//	Receives() (MessageType, string)
+//
+// is the type of the messages that it receives and the group of consumers, which the descriptions of the service then have.
 type Extension interface {
-	// Name identifies it in errors and logs.
+	// Name identifies it in errors and logs; within its service: "consumer of shop.orders in group billing".
 	Name() string
-	// Start is called once, before the node joins its cluster: there is no link yet, and no service runs. Its error is that
-	// of the node's start; it must have undone by itself what it began, as Stop is not called then.
+	// Start of a node's extension is called once, before the node joins its cluster: there is no link yet, and no service runs. That of a
+	// service is called while n starts the service: the services that this one depends on can be called, and its start hooks have not run.
+	// The error, or a panic, is that of the start; Start must have undone by itself what it began, as Stop is not called then.
 	Start(ctx context.Context, n *Node) error
-	// Stop is called once after Start returned nil, also where the node could not start. The services have stopped, and the node
-	// has not left its cluster.
+	// Stop is called once after a Start that returned nil, also where the node or the service could not start. With a node: the services have
+	// stopped, and the node has not left its cluster. With a service: its actions can still be called, and its stop hooks have not run; Stop
+	// takes no more work, and waits for running handlers or for the end of ctx, which is an error. All extensions of a service stop at the
+	// same time. A service that was stopped may be served again, so Start may be called again after Stop.
 	Stop(ctx context.Context) error
 }
 

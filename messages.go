@@ -77,7 +77,7 @@ func (n *Node) describeMessages(service string) (d introspect.Description, err e
 		add(MessageType{Kind: "event", Name: sub.Pattern, Type: sub.Type}, false, sub.Group)
 	}
 	for _, c := range p.service.components {
-		if receiver, ok := c.Component.(interface{ Receives() (MessageType, string) }); ok {
+		if receiver, ok := c.Extension.(interface{ Receives() (MessageType, string) }); ok {
 			m, group := receiver.Receives()
 			add(m, false, group)
 		}

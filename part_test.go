@@ -6,7 +6,7 @@ import (
 	"github.com/sabir-go/sabir"
 )
 
-// part is a component that notes what it is asked, in the order in which a node does.
+// part is an extension of a service that notes what it is asked, in the order in which a node does.
 type part struct {
 	name   string
 	notes  *[]string
@@ -18,7 +18,7 @@ type part struct {
 
 func (p *part) Name() string { return p.name }
 
-func (p *part) Open(_ context.Context, n *sabir.Node) error {
+func (p *part) Start(_ context.Context, n *sabir.Node) error {
 	p.note("open")
 	p.opened = n
 	if p.open == nil {
@@ -34,7 +34,7 @@ func (p *part) Begin() {
 	}
 }
 
-func (p *part) Close(ctx context.Context) error {
+func (p *part) Stop(ctx context.Context) error {
 	p.note("close")
 	if p.close == nil {
 		return nil
@@ -48,7 +48,7 @@ func (p *part) note(what string) {
 	}
 }
 
-// attachPart stands for a function of a package that offers a component. It is in a file of its own, which no report may name.
+// attachPart stands for a function of a package that offers one. It is in a file of its own, which no report may name.
 func attachPart(s *sabir.Service, name string, problems ...error) {
 	s.Attach(&part{name: name}, 1, problems...)
 }

@@ -172,7 +172,7 @@ func (c *consumer) complete() (problems []error) {
 	return problems
 }
 
-// Name identifies the component.
+// Name identifies the extension.
 func (c *consumer) Name() string {
 	return "consumer of channel " + c.spec.Name + " in group " + c.Group
 }
@@ -182,8 +182,8 @@ func (c *consumer) Receives() (sabir.MessageType, string) {
 	return c.receives, c.Group
 }
 
-// Open joins the group.
-func (c *consumer) Open(ctx context.Context, n *sabir.Node) (err error) {
+// Start joins the group.
+func (c *consumer) Start(ctx context.Context, n *sabir.Node) (err error) {
 	c.running, err = openRunner(ctx, c, n)
 	return err
 }
@@ -191,8 +191,8 @@ func (c *consumer) Open(ctx context.Context, n *sabir.Node) (err error) {
 // Begin begins to receive.
 func (c *consumer) Begin() { c.running.begin() }
 
-// Close receives no more and waits for the handlers that run, or for the context.
-func (c *consumer) Close(ctx context.Context) error {
+// Stop receives no more and waits for the handlers that run, or for the context.
+func (c *consumer) Stop(ctx context.Context) error {
 	r := c.running
 	c.running = nil
 	return r.close(ctx)
