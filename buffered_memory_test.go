@@ -20,7 +20,7 @@ func TestTheEventsOfAQueueTakeAnEighthOfTheNodesMemoryAndEmittersWaitForMore(t *
 		release := make(chan struct{})
 		handled := 0
 		s := sabir.NewService("slow")
-		sabir.On(s, "job", func(context.Context, helloRequest) error { <-release; handled++; return nil }, sabir.Buffered(1000))
+		sabir.On(s, "job", func(context.Context, helloRequest) error { <-release; handled++; return nil }, sabir.Delivery{Buffer: 1000})
 		node := start(t, sabir.Serve(s), sabir.Limits{NodeBuffers: 8 << 20})
 		event := helloRequest{Name: strings.Repeat("x", 200<<10)}
 		for range 5 { // 1,000 KiB
@@ -58,7 +58,7 @@ func TestEventsForAQueueThatOnlyWatchesAreLostWhereThereIsNoMemory(t *testing.T)
 		release := make(chan struct{})
 		handled := 0
 		s := sabir.NewService("slow")
-		sabir.On(s, "job", func(context.Context, helloRequest) error { <-release; handled++; return nil }, sabir.Buffered(1000), sabir.BestEffort())
+		sabir.On(s, "job", func(context.Context, helloRequest) error { <-release; handled++; return nil }, sabir.Delivery{Buffer: 1000, BestEffort: true})
 		node := start(t, sabir.Serve(s), sabir.Limits{NodeBuffers: 8 << 20})
 		began := time.Now()
 		for range 20 {

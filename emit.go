@@ -182,7 +182,7 @@ type eventGroup struct {
 	members []*delivery
 	alone   [1]*delivery // room for the members, where there is one
 	turn    atomic.Uint32
-	watches bool // all of them are BestEffort
+	watches bool // all of them are of best effort
 }
 
 func (g *eventGroup) pick() *delivery {

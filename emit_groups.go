@@ -17,7 +17,7 @@ type emitOptions struct {
 }
 
 // Groups has an event go to these groups of handlers only: each that has a handler of the event gets it once, and others do not. Handlers that only
-// watch get it too, see [BestEffort]. A handler finds the groups by [InfoFromContext].
+// watch get it too, see BestEffort of [Delivery]. A handler finds the groups by [InfoFromContext].
 //
 // A group without a handler, of an event that others handle, is a warning in the emitter's log, once for each event and group: its name may be a slip.
 func Groups(groups ...string) EmitOption {

@@ -132,7 +132,7 @@ func TestAHandlerKnowsABroadcast(t *testing.T) {
 
 func TestThoseWhoWatchGetTheEventsOfAllGroups(t *testing.T) {
 	listeners := func(h *heard) []*sabir.Service {
-		return []*sabir.Service{h.listener("mail"), h.listener("screen", sabir.BestEffort())}
+		return []*sabir.Service{h.listener("mail"), h.listener("screen", sabir.Delivery{BestEffort: true})}
 	}
 	places(t, listeners, func(t *testing.T, emitter *sabir.Node, _ *bytes.Buffer, h *heard) {
 		if err := sabir.Emit(t.Context(), emitter, "account.paid", deposit{1}, sabir.Groups("mail")); err != nil {
@@ -208,7 +208,7 @@ func TestWhatAHandlerEmitsHasGroupsOfItsOwn(t *testing.T) {
 
 func TestAQueuedHandlerKnowsWhatItHandles(t *testing.T) {
 	h := &heard{}
-	node := sabir.NewNode(sabir.NodeID("n0"), sabir.Serve(h.listener("mail", sabir.Buffered(10))))
+	node := sabir.NewNode(sabir.NodeID("n0"), sabir.Serve(h.listener("mail", sabir.Delivery{Buffer: 10})))
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ type Subscription struct {
 	Queued  bool
 	Durable bool // the events are messages of a channel, which come again until they were handled
 
-	watches bool                    // BestEffort
+	watches bool                    // see BestEffort of Delivery
 	refused []error                 // see Reject
 	onStop  []func(context.Context) // see OnStop
 }
@@ -69,10 +69,10 @@ func (s *Subscription) refusal() error {
 // The payload is converted when the emitter's type is another of the same shape; T may be any to take what comes: the
 // emitter's own value, or a json.RawMessage when the event came in as a document. A
 // handler's error or panic is logged and harms neither the emitter nor other handlers. Handlers run one after the
-// other on the emitter's goroutine, so when Emit returns they are done; one that takes long should be [Buffered].
+// other on the emitter's goroutine, so when Emit returns they are done; one that takes long should have a Buffer, see [Delivery].
 //
 // When several patterns of a service in the same group take an event, only the most specific one's handler runs, as in
-// net/http's ServeMux; give handlers different groups with [ConsumerGroup] to run them all.
+// net/http's ServeMux; give handlers different groups with [Delivery] to run them all.
 //
 // On panics when a node serves s already: it would have no effect.
 func On[T any](s *Service, pattern string, fn func(context.Context, T) error, options ...EventOption) {
@@ -111,7 +111,7 @@ func (d *eventDefinition) addTo(s *Service, options []EventOption, made bool) {
 	s.handlers = append(s.handlers, d)
 }
 
-// EventOption is an option of On: [Use], [Allow], [ConsumerGroup], [Buffered], [BestEffort]. Use and Allow add up; a service whose handler has two of another does not
+// EventOption is an option of On: [Use], [Allow], [Delivery]. Use and Allow add up; a service whose handler has two Delivery does not
 // start.
 type EventOption interface{ applyEvent(*eventDefinition) }
 
@@ -119,40 +119,35 @@ type eventOption func(*eventDefinition)
 
 func (o eventOption) applyEvent(d *eventDefinition) { o(d) }
 
-// ConsumerGroup puts the handler into a group of its own choosing instead of its service's: an emitted event goes to each
-// group once.
-func ConsumerGroup(group string) EventOption {
-	where := option.Caller()
-	return eventOption(func(d *eventDefinition) {
-		d.once("ConsumerGroup", where)
-		d.group, d.grouped = group, true
-	})
+// Delivery is an option of event handlers that says how they get their events. The zero value of a field is the default.
+//
+//	sabir.On(s, "order.created", send, sabir.Delivery{Group: "mail", Buffer: 1000})
+type Delivery struct {
+	// Group is the group of the handler, in place of its service's name: an emitted event goes to each group once.
+	Group string
+	// Buffer is the length of a queue for the handler, with a goroutine, so that emitters need not wait for it. Events of
+	// a queue are handled in order. When the queue is full an emitter waits, for 5 seconds at most or as long as its
+	// context allows, and then gets an error. What is in the queue when the service stops is still handled. Default: no queue.
+	Buffer int
+	// BestEffort is for a handler that only watches, such as a dashboard: emitters on other nodes do not wait for it, and get no error
+	// of it. Up to 1,024 events, or 4 MiB of them, wait for its node to take them; those that come while it is that far behind are lost,
+	// which the emitter's node logs. They travel as JSON, in the order in which one node emits them. All handlers of a node with
+	// [cluster.Config.ClientOnly] are of this kind.
+	//
+	// It gets the events that [Groups] sends to other groups too.
+	//
+	// A handler on the emitter's own node runs before Emit returns all the same, unless it has a Buffer: then events are lost, in
+	// place of a wait, while its queue is full. The handlers of one group should all be of this kind, or none.
+	BestEffort bool
 }
 
-// Buffered gives the handler a queue of the given length and a goroutine, so that emitters need not wait for it. Events of
-// a queue are handled in order. When the queue is full an emitter waits, for 5 seconds at most or as long as its
-// context allows, and then gets an error. What is in the queue when the service stops is still handled.
-func Buffered(length int) EventOption {
-	where := option.Caller()
-	return eventOption(func(d *eventDefinition) {
-		d.once("Buffered", where)
-		d.queue = max(length, 1)
-	})
-}
-
-// BestEffort is for a handler that only watches, such as a dashboard: emitters on other nodes do not wait for it, and get no error
-// of it. Up to 1,024 events, or 4 MiB of them, wait for its node to take them; those that come while it is that far behind are lost,
-// which the emitter's node logs. They travel as JSON, in the order in which one node emits them. All handlers of a node with
-// [cluster.Config.ClientOnly] are of this kind.
-//
-// It gets the events that [Groups] sends to other groups too.
-//
-// A handler on the emitter's own node runs before Emit returns all the same, unless it is [Buffered]: then events are lost, in
-// place of a wait, while its queue is full. The handlers of one group should all have the option, or none.
-func BestEffort() EventOption {
-	where := option.Caller()
-	return eventOption(func(d *eventDefinition) {
-		d.once("BestEffort", where)
-		d.bestEffort = true
-	})
+func (o Delivery) applyEvent(d *eventDefinition) {
+	d.once("Delivery", d.where)
+	if o.Buffer < 0 {
+		d.problems = append(d.problems, Errorf(CodeInvalidArgument, nameBadService, "%s: Buffer of Delivery is %d: want a positive number, or none for no queue", d.where, o.Buffer))
+	}
+	if o.Group != "" {
+		d.group, d.grouped = o.Group, true
+	}
+	d.queue, d.bestEffort = max(o.Buffer, 0), o.BestEffort
 }

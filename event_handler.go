@@ -22,7 +22,7 @@ type eventDefinition struct {
 	queue       int
 	middlewares []Middleware
 	rules       []Allow // see Allow
-	grouped     bool    // ConsumerGroup set the group
+	grouped     bool    // by Delivery
 	bestEffort  bool
 	given       option.Given
 	problems    []error // of the options

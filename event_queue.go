@@ -8,7 +8,7 @@ import (
 	"github.com/sabir-go/sabir/internal/memory"
 )
 
-// eventQueue hands the events of a Buffered handler to its goroutine.
+// eventQueue hands the events of a handler with a Buffer to its goroutine.
 type eventQueue struct {
 	handler *localEvent
 	events  chan queuedEvent

@@ -15,7 +15,7 @@ type ruledEvent struct {
 
 func TestAnEventThatBreaksRulesIsTheEmittersErrorAndNotHandled(t *testing.T) {
 	paid := sabir.NewEvent[ruledEvent]("paid")
-	for name, options := range map[string][]sabir.EventOption{"plain": nil, "queued": {sabir.Buffered(4)}} {
+	for name, options := range map[string][]sabir.EventOption{"plain": nil, "queued": {sabir.Delivery{Buffer: 4}}} {
 		handled := make(chan ruledEvent, 2)
 		s := sabir.NewService("books")
 		paid.On(s, func(_ context.Context, e ruledEvent) error {

@@ -47,7 +47,7 @@ func TestEmitReachesEachGroupOnce(t *testing.T) {
 	sabir.On(first, "user.created", h.add("mail"))
 	sabir.On(second, "user.created", h.add("mail"))
 	sabir.On(audit, "user.*", h.add("audit"))
-	sabir.On(audit, "user.created", h.add("special"), sabir.ConsumerGroup("special"))
+	sabir.On(audit, "user.created", h.add("special"), sabir.Delivery{Group: "special"})
 	node := start(t, sabir.Serve(first, second, audit))
 	if err := sabir.Emit(t.Context(), node, "user.created", helloRequest{}); err != nil {
 		t.Fatal(err)
@@ -143,8 +143,8 @@ func TestPayloadIsConvertedToTheHandlersType(t *testing.T) {
 	var whole any
 	s := sabir.NewService("listener")
 	sabir.On(s, "user.created", func(_ context.Context, e other) error { got = e.Name; return nil })
-	sabir.On(s, "user.*", func(_ context.Context, e any) error { whole = e; return nil }, sabir.ConsumerGroup("any"))
-	sabir.On(s, "user.created", func(_ context.Context, e []int) error { t.Error("understood"); return nil }, sabir.ConsumerGroup("misfit"))
+	sabir.On(s, "user.*", func(_ context.Context, e any) error { whole = e; return nil }, sabir.Delivery{Group: "any"})
+	sabir.On(s, "user.created", func(_ context.Context, e []int) error { t.Error("understood"); return nil }, sabir.Delivery{Group: "misfit"})
 	log, text := logged()
 	node := start(t, sabir.Serve(s), log)
 	if err := sabir.Emit(t.Context(), node, "user.created", helloRequest{"Ada", 36}); !errors.Is(err, sabir.ErrBadInput) {
@@ -189,7 +189,7 @@ func TestQueuedHandlersDoNotHoldUpTheEmitterAndKeepOrder(t *testing.T) {
 	release := make(chan struct{})
 	var got []string
 	s := sabir.NewService("slow")
-	sabir.On(s, "job", func(_ context.Context, e helloRequest) error { <-release; got = append(got, e.Name); return nil }, sabir.Buffered(10))
+	sabir.On(s, "job", func(_ context.Context, e helloRequest) error { <-release; got = append(got, e.Name); return nil }, sabir.Delivery{Buffer: 10})
 	node := start(t, sabir.Serve(s))
 	ctx, cancel := context.WithCancel(t.Context())
 	for i := range 10 {
@@ -220,7 +220,7 @@ func TestWhatIsQueuedAtTheStopCanStillCallItsOwnService(t *testing.T) {
 			<-release
 			_, err := sabir.Call[sabir.Empty](ctx, s, "mail.send", e)
 			return err
-		}, sabir.Buffered(10))
+		}, sabir.Delivery{Buffer: 10})
 		node := start(t, sabir.Serve(s))
 		for _, name := range []string{"a", "b", "c"} {
 			if err := sabir.Emit(t.Context(), node, "order.created", helloRequest{Name: name}); err != nil {
@@ -241,7 +241,7 @@ func TestAFullQueueIsAClearErrorAfterAWhile(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		release := make(chan struct{})
 		s := sabir.NewService("slow")
-		sabir.On(s, "job", func(context.Context, int) error { <-release; return nil }, sabir.Buffered(1))
+		sabir.On(s, "job", func(context.Context, int) error { <-release; return nil }, sabir.Delivery{Buffer: 1})
 		node := start(t, sabir.Serve(s))
 		begin := time.Now()
 		var err error
@@ -265,7 +265,7 @@ func TestARemovalWaitsForNoEmitterThatWaitsForSpace(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		release := make(chan struct{})
 		s := sabir.NewService("slow")
-		sabir.On(s, "job", func(context.Context, int) error { <-release; return nil }, sabir.Buffered(1))
+		sabir.On(s, "job", func(context.Context, int) error { <-release; return nil }, sabir.Delivery{Buffer: 1})
 		node := start(t, sabir.Serve(s))
 		emitted := make(chan error, 3)
 		for range 3 { // one is handled, one is in the queue, one waits
@@ -297,5 +297,18 @@ func TestRemovedServicesGetNoEvents(t *testing.T) {
 	}
 	if err := sabir.Emit(t.Context(), node, "tick", helloRequest{}); err != nil || h.take() != nil {
 		t.Fatal("received")
+	}
+}
+
+func TestANegativeBufferOfAHandlerKeepsItsServiceFromStarting(t *testing.T) {
+	s := sabir.NewService("mail")
+	sabir.On(s, "job", func(context.Context, int) error { return nil }, sabir.Delivery{Buffer: -1})
+	n := sabir.NewNode(sabir.Logger(quiet), sabir.Serve(s))
+	err := n.Start(t.Context())
+	if err == nil {
+		_ = n.Stop(context.Background())
+	}
+	if err == nil || !strings.Contains(err.Error(), "Buffer of Delivery is -1") || !strings.Contains(err.Error(), "event_test.go:") {
+		t.Errorf("%v", err)
 	}
 }

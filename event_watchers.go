@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// watchers holds the events that wait to be sent to handlers that only watch, see BestEffort. The queue of each is there while
+// watchers holds the events that wait to be sent to handlers that only watch, see BestEffort of Delivery. The queue of each is there while
 // something waits in it.
 type watchers struct {
 	mu     sync.Mutex

@@ -39,7 +39,7 @@ func watching(handle func(deposit)) *sabir.Service {
 	sabir.On(s, "account.**", func(_ context.Context, in deposit) error {
 		handle(in)
 		return nil
-	}, sabir.BestEffort())
+	}, sabir.Delivery{BestEffort: true})
 	return s
 }
 

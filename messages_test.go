@@ -18,7 +18,7 @@ type orderMade struct {
 func TestAServiceDescribesWhatItSendsAndReceives(t *testing.T) {
 	made := sabir.NewEvent[orderMade]("orders.made")
 	s := sabir.NewService("orders", sabir.Sends(made))
-	sabir.On(s, "users.*", func(context.Context, person) error { return nil }, sabir.ConsumerGroup("greeters"))
+	sabir.On(s, "users.*", func(context.Context, person) error { return nil }, sabir.Delivery{Group: "greeters"})
 	n := start(t, sabir.Serve(s))
 	got, err := sabir.Call[introspect.Description](t.Context(), n, "$node.api", introspect.DescriptionRequest{Service: "orders"})
 	if err != nil || len(got.Messages) != 2 {

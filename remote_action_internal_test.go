@@ -104,9 +104,9 @@ func TestAnEventGoesToAnotherOfTheGroupWhereOneIsRemovedInTheSameMoment(t *testi
 			t.Run(test.name+", "+how, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				in := []EventOption{ConsumerGroup("group")}
+				in := []EventOption{Delivery{Group: "group"}}
 				if options == nil {
-					in = append(in, Buffered(1))
+					in = append(in, Delivery{Buffer: 1})
 				}
 				leaving, staying := NewService("leaving", options...), NewService("staying", options...)
 				On(leaving, "news", func(context.Context, slowly) error {

@@ -121,7 +121,7 @@ type Config struct {
 	// 256, and all of them together 15 KB.
 	Labels map[string]string
 	// ClientOnly makes a node that calls others and offers no actions: it does not listen, and the others do not look for it. Its
-	// handlers get the events that they listen to; emitters do not wait for them, as with sabir.BestEffort. It is
+	// handlers get the events that they listen to; emitters do not wait for them, as with BestEffort of sabir.Delivery. It is
 	// meant for command lines and tools.
 	ClientOnly bool
 }

@@ -83,11 +83,11 @@ func (c *Cache) invalidateHere(ctx context.Context, patterns []string) error {
 // InvalidateOn invalidates by the patterns whenever an event comes that event takes, itself a pattern. Call it before the
 // service starts; a pattern that is not valid keeps it from starting, or is logged when the event comes. Every
 // service and every node receives the event, emitted or broadcast, but not one whose emitter chose groups, see [sabir.Groups]: those
-// are for these groups only. For such events call Invalidate in a handler of a chosen group, or in one that is [sabir.BestEffort].
+// are for these groups only. For such events call Invalidate in a handler of a chosen group, or in one that is best effort ([sabir.Delivery]).
 func (c *Cache) InvalidateOn(s *sabir.Service, event string, patterns ...string) {
 	sabir.On(s, event, func(ctx context.Context, _ any) error {
 		return c.invalidateHere(ctx, patterns)
-	}, sabir.ConsumerGroup("cache-"+requestid.New()))
+	}, sabir.Delivery{Group: "cache-" + requestid.New()})
 }
 
 // Cached answers calls of an action from a [Cache]. Used on several actions, each has its own answers.

@@ -46,7 +46,7 @@ func (c *Cache) InvalidateAcross(s *sabir.Service, name string) {
 			return nil
 		}
 		return c.invalidateHere(ctx, news.Patterns[:min(len(news.Patterns), maxPatterns)])
-	}, sabir.ConsumerGroup("cache-"+t.id))
+	}, sabir.Delivery{Group: "cache-" + t.id})
 }
 
 // cacheGroup connects a cache with those of the same name on other nodes.

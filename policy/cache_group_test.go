@@ -118,7 +118,7 @@ func TestInvalidateOnAndInvalidateAcrossGoTogether(t *testing.T) {
 	members := newCluster(t, "tcp://127.0.0.1:0", &value, func(c *policy.Cache, s *sabir.Service, _ int) {
 		prices(c, s, 0)
 		c.InvalidateOn(s, "price.changed", "**")
-		sabir.On(s, "$cache.**", func(context.Context, any) error { received.Add(1); return nil }, sabir.ConsumerGroup(requestid.New()))
+		sabir.On(s, "$cache.**", func(context.Context, any) error { received.Add(1); return nil }, sabir.Delivery{Group: requestid.New()})
 	})
 	for _, m := range members {
 		m.get(t)

@@ -183,7 +183,7 @@ func TestDebounceKeepsTheLastEventOfEachKeyAndHandlesThoseAboveItsBoundAtOnce(t 
 
 func TestWhatDebounceHoldsBackIsHandledWhenTheServiceStops(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		for name, options := range map[string][]sabir.EventOption{"at once": nil, "buffered": {sabir.Buffered(4)}} {
+		for name, options := range map[string][]sabir.EventOption{"at once": nil, "buffered": {sabir.Delivery{Buffer: 4}}} {
 			l := listen(t, policy.Debounce{Wait: time.Hour}, nil, options...)
 			l.emit(t, "a", 1)
 			l.emit(t, "a", 2)

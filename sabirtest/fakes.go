@@ -79,7 +79,7 @@ func Events[T any](f *Fakes, event *sabir.EventContract[T]) *Record[T] {
 			record.add(ctx, payload)
 		}
 		return nil
-	}, sabir.ConsumerGroup(recorder+" watching"), sabir.BestEffort())
+	}, sabir.Delivery{Group: recorder + " watching", BestEffort: true})
 	return record
 }
 

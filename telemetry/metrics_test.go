@@ -345,7 +345,7 @@ func TestMetricsShowWhatWaitsInEachNodeOfTheTelemetry(t *testing.T) {
 	tel := newTelemetry(t, telemetry.Config{Prometheus: true})
 	release := make(chan struct{})
 	s := sabir.NewService("slow")
-	sabir.On(s, "job", func(context.Context, string) error { <-release; return nil }, sabir.Buffered(10))
+	sabir.On(s, "job", func(context.Context, string) error { <-release; return nil }, sabir.Delivery{Buffer: 10})
 	node := start(t, sabir.Serve(s), sabir.Use(tel.Middleware()), sabir.Limits{NodeBuffers: 8 << 20})
 	other := sabir.NewNode(sabir.NodeID("other")) // of another telemetry, or none
 	if err := other.Start(t.Context()); err != nil {

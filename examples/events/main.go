@@ -52,7 +52,7 @@ func run(ctx context.Context) error {
 	sabir.On(reports, "stock.counted", func(_ context.Context, count int) error {
 		counted <- count // a slow handler: it waits for us
 		return nil
-	}, sabir.Buffered(100))
+	}, sabir.Delivery{Buffer: 100})
 
 	node := sabir.NewNode(sabir.Serve(mail, audit, pickerA, pickerB, reports))
 	if err := node.Start(ctx); err != nil {
@@ -84,7 +84,7 @@ func run(ctx context.Context) error {
 // picker makes one of the services that pick orders in the warehouse; it counts what it picked.
 func picker(name string, picked *atomic.Int32) *sabir.Service {
 	s := sabir.NewService(name)
-	warehouse := sabir.ConsumerGroup("warehouse")
+	warehouse := sabir.Delivery{Group: "warehouse"}
 	sabir.On(s, "order.placed", func(context.Context, OrderPlaced) error {
 		picked.Add(1)
 		return nil

@@ -49,7 +49,7 @@ type billing struct {
 func newBilling() *sabir.Service {
 	s := sabir.NewService("billing", sabir.Doc("charges orders, by a durable channel"), sabir.Sends(Invoices))
 	b := &billing{service: s}
-	sabir.On(s, "order.created", b.invoice, sabir.Buffered(1000))
+	sabir.On(s, "order.created", b.invoice, sabir.Delivery{Buffer: 1000})
 	Invoices.ConsumeWith(s, channel.Consumer{Attempts: 3, FirstPause: 100 * time.Millisecond}, b.charge)
 	sabir.Handle(s, "total", b.total, sabir.Doc("tells what was charged since the start"), sabir.Idempotent(), sabir.Route("GET", "/billing"))
 	return s

@@ -71,7 +71,7 @@ type delivery struct{ system *actor.System }
 func newDelivery(system *actor.System) *sabir.Service {
 	d := &delivery{system}
 	s := sabir.NewService("delivery", sabir.Doc("has couriers bring what was ordered: a process each"), sabir.OnStart(d.hire))
-	sabir.On(s, "order.created", d.send, sabir.Buffered(1000))
+	sabir.On(s, "order.created", d.send, sabir.Delivery{Buffer: 1000})
 	sabir.Handle(s, "couriers", d.list, sabir.Doc("tells what each courier has done"), sabir.Idempotent(), sabir.Route("GET", "/couriers"))
 	return s
 }

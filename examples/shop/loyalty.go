@@ -49,7 +49,7 @@ type loyalty struct{ system *actor.System }
 func newLoyalty(system *actor.System) *sabir.Service {
 	l := &loyalty{system}
 	s := sabir.NewService("loyalty", sabir.Doc("counts points of customers: a grain each"))
-	sabir.On(s, "order.created", l.count, sabir.Buffered(1000))
+	sabir.On(s, "order.created", l.count, sabir.Delivery{Buffer: 1000})
 	sabir.Handle(s, "get", l.get, sabir.Doc("tells what a customer has collected"), sabir.Idempotent(), sabir.Route("GET", "/users/{user_id}/points"))
 	return s
 }

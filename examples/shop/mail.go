@@ -38,8 +38,8 @@ type mail struct {
 func newMail() (*mail, *sabir.Service) {
 	s := sabir.NewService("mail", sabir.Doc("writes to customers about their orders"), sabir.DependsOn(sabir.ServiceName("users")))
 	m := &mail{getUser: sabir.Bind[GetUser, User](s, "users.get")}
-	sabir.On(s, "order.created", m.confirm, sabir.Buffered(1000))
-	sabir.On(s, "order.rejected", m.regret, sabir.Buffered(1000))
+	sabir.On(s, "order.created", m.confirm, sabir.Delivery{Buffer: 1000})
+	sabir.On(s, "order.rejected", m.regret, sabir.Delivery{Buffer: 1000})
 	sabir.Handle(s, "outbox", m.outbox, sabir.Doc("lists the latest mails"), sabir.Idempotent())
 	return m, s
 }

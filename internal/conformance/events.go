@@ -232,7 +232,7 @@ func eventQueued(t *testing.T, s *suite) {
 		<-free
 		got <- in
 		return nil
-	}, sabir.Buffered(10))
+	}, sabir.Delivery{Buffer: 10})
 	w.serve(t, w.bob, service)
 	for i := range 10 {
 		must(t, sabir.Emit(brief(t), w.ann, event, i)) // returns although none was handled yet

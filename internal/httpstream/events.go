@@ -59,7 +59,7 @@ func NewEvents(patterns ...string) (*Events, error) {
 func (e *Events) Service(name, node string) *sabir.Service {
 	s := sabir.NewService(name, sabir.Doc("hands events on to callers over HTTP"))
 	for _, p := range e.patterns {
-		sabir.On(s, p, e.deliver, sabir.ConsumerGroup(name+"/"+node), sabir.BestEffort())
+		sabir.On(s, p, e.deliver, sabir.Delivery{Group: name + "/" + node, BestEffort: true})
 	}
 	return s
 }

@@ -137,7 +137,7 @@ func TestAServiceIsTakenFromTheNodesThatWereNamed(t *testing.T) {
 		for _, name := range names {
 			s := sabir.NewService(name)
 			sabir.Handle(s, "who", func(context.Context, sabir.Empty) (string, error) { return id, nil })
-			sabir.On(s, "vault.note", func(context.Context, string) error { came <- id; return nil }, sabir.ConsumerGroup("vault"))
+			sabir.On(s, "vault.note", func(context.Context, string) error { came <- id; return nil }, sabir.Delivery{Group: "vault"})
 			services = append(services, s)
 		}
 		options := []cluster.Option{cluster.Config{Name: t.Name(), Key: secret.New(clusterKey), NodeKey: secret.New(key)}, nodeKeys(t)}

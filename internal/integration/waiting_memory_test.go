@@ -112,7 +112,7 @@ func (a *waitingAttack) settle() {
 
 func (a *waitingAttack) events() {
 	s := sabir.NewService("slow")
-	sabir.On(s, "job", func(context.Context, string) error { <-a.release; return nil }, sabir.Buffered(1000))
+	sabir.On(s, "job", func(context.Context, string) error { <-a.release; return nil }, sabir.Delivery{Buffer: 1000})
 	n := a.node(sabir.Serve(s))
 	a.begin()
 	for range 200 {

@@ -216,7 +216,7 @@ func TestAHandlerThatEndsItsGoroutineEndsNothingElse(t *testing.T) {
 	s := sabir.NewService("here")
 	sabir.Handle(s, "do", func(context.Context, sabir.Empty) (sabir.Empty, error) { exit(); return sabir.Empty{}, nil })
 	sabir.HandleStream(s, "flow", func(context.Context, *sabir.Stream[sabir.Empty, sabir.Empty]) error { exit(); return nil })
-	sabir.On(s, "came", func(context.Context, sabir.Empty) error { exit(); handled <- struct{}{}; return nil }, sabir.Buffered(1))
+	sabir.On(s, "came", func(context.Context, sabir.Empty) error { exit(); handled <- struct{}{}; return nil }, sabir.Delivery{Buffer: 1})
 	n := start(t, sabir.Logger(slog.New(slog.DiscardHandler)), sabir.Serve(s))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()

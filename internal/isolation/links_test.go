@@ -141,7 +141,7 @@ func eventOverLink(format string) func(*testing.T, *slog.Logger) way {
 		var others atomic.Int32
 		s := sabir.NewService("there")
 		sabir.On(s, "came", func(context.Context, Payload) error { return nil })
-		sabir.On(s, "came", func(context.Context, sabir.Empty) error { others.Add(1); return nil }, sabir.ConsumerGroup("others"))
+		sabir.On(s, "came", func(context.Context, sabir.Empty) error { others.Add(1); return nil }, sabir.Delivery{Group: "others"})
 		n := pair(t, log, format, s)
 		return func(ctx context.Context, p Payload) error {
 			before := others.Load()

@@ -94,7 +94,7 @@ func (t *tap) listen(ctx context.Context, pattern string) (*listener, error) {
 		return l, nil
 	}
 	s := sabir.NewService(t.name, sabir.Doc("shows events on a dashboard that is being watched"))
-	sabir.On(s, "**", t.receive, sabir.ConsumerGroup(t.name+"/"+t.node.ID()), sabir.BestEffort())
+	sabir.On(s, "**", t.receive, sabir.Delivery{Group: t.name + "/" + t.node.ID(), BestEffort: true})
 	// Others wait for it too, so it does not end with who came first; nor does it wait for long where the node is being changed.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askLimit)
 	defer cancel()

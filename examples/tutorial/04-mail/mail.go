@@ -15,6 +15,6 @@ func New(send func(text string)) *sabir.Service {
 	orders.Created.On(s, func(_ context.Context, o orders.Order) error {
 		send(fmt.Sprintf("to %s: your order %s of %d %s is accepted", o.UserID, o.ID, o.Count, o.Item))
 		return nil
-	}, sabir.Buffered(1000))
+	}, sabir.Delivery{Buffer: 1000})
 	return s
 }
