@@ -160,9 +160,13 @@ func (c Config) ApplyJoin(j *joining.Config) {
 	}
 }
 
-// problem notes a mistake in a field.
+// problem notes a mistake in a field, with the line of Join where it is one of Join's.
 func problem(j *joining.Config, format string, args ...any) {
-	j.Problems = append(j.Problems, fmt.Errorf("%s: cluster.Config.%w", j.At, fmt.Errorf(format, args...)))
+	err := fmt.Errorf("cluster.Config."+format, args...)
+	if j.At != 0 {
+		err = fmt.Errorf("%s: %w", j.At, err)
+	}
+	j.Problems = append(j.Problems, err)
 }
 
 // applyKeys sets the cluster's keys and the node's own.
