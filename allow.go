@@ -37,7 +37,7 @@ type Allow struct {
 	Audited bool
 }
 
-// problem is what keeps the rule from being one; "" for nothing.
+// problem tells why the rule cannot hold; "" for one that can.
 func (r *Allow) problem() string {
 	for _, p := range r.Nodes {
 		if _, err := path.Match(p, ""); err != nil || p == "" {

@@ -49,8 +49,8 @@ func (a *Action) declares(status int) bool {
 	return slices.ContainsFunc(a.Statuses, func(s introspect.Status) bool { return s.Status == status })
 }
 
-// Answer is what a handler says, beside its output, to the caller from outside that ctx belongs to: status, headers and trailers. Where no
-// caller could see it, as in a call that another handler or a program makes, it takes everything and does nothing.
+// Answer takes the status, the headers and the trailers that a handler answers beside its output, to the caller from outside that ctx belongs
+// to. Where no caller could see them, as in a call that another handler or a program makes, it takes everything and does nothing.
 //
 //	return order, sabir.Answer(ctx).SetHeader("Location", "/orders/"+order.ID)
 //

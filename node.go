@@ -111,7 +111,7 @@ type Node struct {
 	problems []error // of the options
 }
 
-// state is what Node.State says, in the order in which a node comes to it.
+// state is one of the words of Node.State, in the order in which a node comes to them.
 type state int32
 
 const (
@@ -247,7 +247,7 @@ func (u useOption) applyEvent(d *eventDefinition) {
 // ID is the node's name.
 func (n *Node) ID() string { return n.id }
 
-// State is what the node does now: "not started", "starting", "running", "stopping" or "stopped", in this order. Whether calls should come
+// State says whether the node is "not started", "starting", "running", "stopping" or "stopped"; it comes to them in this order. Whether calls should come
 // to it is another question: see [Node.Ready].
 func (n *Node) State() string { return n.stateNow().String() }
 

@@ -6,13 +6,13 @@ import (
 	"github.com/sabir-go/sabir/internal/admission"
 )
 
-// Critical returns a context whose calls go before all others where a node is asked for more than it can do: for what users wait for, or
+// Critical returns a context whose calls go before all others where more come to a node than it can answer: for what users wait for, or
 // money depends on. See [Sheddable] for how a priority travels.
 func Critical(ctx context.Context) context.Context {
 	return WithMetadata(ctx, admission.MetadataKey, admission.CriticalValue)
 }
 
-// Sheddable returns a context whose calls are the first that a node refuses when it is asked for more than it can do: for what can be left
+// Sheddable returns a context whose calls are the first that a node refuses when more calls come than it can answer: for what can be left
 // out or come later, such as prefetching, backfills and statistics. Calls are normal without it and [Critical]; among these, one nested in
 // another one goes before one that begins, as what was done for it already would be lost.
 //

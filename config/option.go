@@ -101,7 +101,7 @@ func (s *Settings) cluster() cluster.Config {
 	return c
 }
 
-// place is what a running node takes too.
+// place has the settings that a running node takes too.
 func (s *Settings) place() cluster.Config {
 	return cluster.Config{Zone: s.Zone, Labels: s.Labels, Seeds: s.Seeds}
 }

@@ -46,7 +46,7 @@ var optionTypes = []struct{ where, pattern, structs, of string }{
 	{"event handler", `\bEventOption\b`, ".", "event handlers"},
 	{"`sabir.Emit`", `\bEmitOption\b`, "-", ""},
 	{"call", `\bCallOption\b`, "-", ""},
-	{"`sabir.Join`", `^cluster\.Option$|^Option$|\bcluster\.Option\b`, "cluster", "Join"},
+	{"`sabir.Join`", `^cluster\.Option$|^Option$|\bcluster\.Option\b`, "cluster", ""},
 	{"`sabir.HTTP`", `\bHTTPOption\b`, "-", ""},
 }
 
@@ -93,6 +93,27 @@ func functions(p *doc.Package) []*doc.Func {
 	return all
 }
 
+// field is a field of a struct, with its comments.
+type field struct{ name, text string }
+
+// fieldsOf lists the exported fields of a struct; none for another type.
+func fieldsOf(typ *doc.Type) (list []field) {
+	for _, spec := range typ.Decl.Specs {
+		fields, ok := spec.(*ast.TypeSpec).Type.(*ast.StructType)
+		if !ok {
+			continue
+		}
+		for _, f := range fields.Fields.List {
+			for _, name := range f.Names {
+				if name.IsExported() {
+					list = append(list, field{name.Name, f.Doc.Text() + " " + f.Comment.Text()})
+				}
+			}
+		}
+	}
+	return list
+}
+
 // firstSentence is the first sentence of a doc comment, fit for a cell of a table.
 func firstSentence(p *doc.Package, text string) string {
 	return cell(p.Synopsis(strings.ReplaceAll(text, "\n", " ")))
@@ -114,8 +135,11 @@ func options(t *testing.T) string {
 			p, set := parsePackage(t, folder)
 			if folder == o.structs {
 				for _, option := range p.Types {
-					if strings.HasPrefix(option.Doc, option.Name+" is an option ") && strings.Contains(p.Synopsis(option.Doc), o.of) {
+					if len(fieldsOf(option)) > 0 && strings.HasPrefix(option.Doc, option.Name+" is an option ") && strings.Contains(p.Synopsis(option.Doc), o.of) {
 						fmt.Fprintf(&rows, "| `%s.%s{…}` | %s |\n", p.Name, option.Name, firstSentence(p, option.Doc))
+						for _, field := range fieldsOf(option) {
+							fmt.Fprintf(&rows, "| `%s.%s.%s` | %s |\n", p.Name, option.Name, field.name, firstSentence(p, field.text))
+						}
 					}
 				}
 			}
@@ -157,18 +181,8 @@ func defaults(t *testing.T) string {
 			row(p.Name+"."+f.Name, f.Doc)
 		}
 		for _, typ := range p.Types {
-			for _, spec := range typ.Decl.Specs {
-				fields, ok := spec.(*ast.TypeSpec).Type.(*ast.StructType)
-				if !ok {
-					continue
-				}
-				for _, field := range fields.Fields.List {
-					for _, name := range field.Names {
-						if name.IsExported() {
-							row(p.Name+"."+typ.Name+"."+name.Name, field.Doc.Text()+" "+field.Comment.Text())
-						}
-					}
-				}
+			for _, field := range fieldsOf(typ) {
+				row(p.Name+"."+typ.Name+"."+field.name, field.text)
 			}
 		}
 		if rows.Len() > 0 {

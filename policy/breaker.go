@@ -110,7 +110,7 @@ const (
 	open                         // no call goes through, until the time of OpenFor has passed and the next call comes
 )
 
-// String is what BreakerStates says of it.
+// String returns the word that BreakerStates has for it.
 func (s breakerState) String() string {
 	return [...]string{"closed", "half-open", "open"}[s]
 }

@@ -15,7 +15,7 @@ type hour struct {
 	Mute   []string `json:"mute"`   // nodes that remember nothing
 }
 
-// counts is what a node's $telemetry.history has of one moment, since its telemetry was made.
+// counts adds up what a node has done until one moment, as its $telemetry.history tells it.
 type counts struct {
 	At     int64  `json:"at"` // Unix milliseconds
 	Calls  uint64 `json:"calls"`
