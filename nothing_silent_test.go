@@ -15,6 +15,7 @@ import (
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/internal/native"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // The tests of this file are about programs that are wrong and used to run all the same: each mistake must be reported, by the
@@ -235,20 +236,22 @@ func TestAnOptionGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 		return []sabir.NodeOption{sabir.Join("mem://twice", options...)}
 	}
 	for name, options := range map[string][]sabir.NodeOption{
-		"NodeID":              {sabir.NodeID("a"), sabir.NodeID("b")},
-		"Logger":              {sabir.Logger(quiet), sabir.Logger(quiet)},
-		"HTTP":                {sabir.HTTP(":0"), sabir.HTTP(":0")},
-		"Join":                {sabir.Join("mem://a"), sabir.Join("mem://b")},
-		"Limits":              {sabir.Limits{MaxDepth: 1}, sabir.Limits{StopTimeout: 2}},
-		"Version":             service(sabir.Version(1), sabir.Version(2)),
-		"Doc":                 service(sabir.Doc("a"), sabir.Doc("b")),
-		"Doc of an action":    action(sabir.Doc("a"), sabir.Doc("b")),
-		"ClusterOnly":         action(sabir.ClusterOnly(), sabir.ClusterOnly()),
-		"Delivery":            event(sabir.Delivery{Group: "a"}, sabir.Delivery{Buffer: 2}),
-		"cluster.Config.Name": join(cluster.Config{Name: "a"}, cluster.Config{Name: "b"}),
-		"cluster.Links":       join(cluster.Links{Connections: 2}, cluster.Links{FullMesh: 3}),
-		"cluster.Limits":      join(cluster.Limits{Calls: 1}, cluster.Limits{Calls: 2}),
-		"Zone":                join(cluster.Config{Zone: "a"}, cluster.Config{Zone: "b"}),
+		"NodeID":                 {sabir.NodeID("a"), sabir.NodeID("b")},
+		"Logger":                 {sabir.Logger(quiet), sabir.Logger(quiet)},
+		"HTTP":                   {sabir.HTTP(":0"), sabir.HTTP(":0")},
+		"Join":                   {sabir.Join("mem://a"), sabir.Join("mem://b")},
+		"Limits":                 {sabir.Limits{MaxDepth: 1}, sabir.Limits{StopTimeout: 2}},
+		"Version":                service(sabir.Version(1), sabir.Version(2)),
+		"Doc":                    service(sabir.Doc("a"), sabir.Doc("b")),
+		"Doc of an action":       action(sabir.Doc("a"), sabir.Doc("b")),
+		"ClusterOnly":            action(sabir.ClusterOnly(), sabir.ClusterOnly()),
+		"Delivery":               event(sabir.Delivery{Group: "a"}, sabir.Delivery{Buffer: 2}),
+		"cluster.Config.Name":    join(cluster.Config{Name: "a"}, cluster.Config{Name: "b"}),
+		"cluster.Config.Key":     join(cluster.Config{Key: secret.New("the key of the cluster"), KeyFromEnv: "PATH"}),
+		"cluster.Config.NodeKey": join(cluster.Config{NodeKey: secret.New("the private key of a node, at length"), NodeKeyFile: "nothing_silent_test.go"}),
+		"cluster.Links":          join(cluster.Links{Connections: 2}, cluster.Links{FullMesh: 3}),
+		"cluster.Limits":         join(cluster.Limits{Calls: 1}, cluster.Limits{Calls: 2}),
+		"Zone":                   join(cluster.Config{Zone: "a"}, cluster.Config{Zone: "b"}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := sabir.NewNode(options...).Start(t.Context())
