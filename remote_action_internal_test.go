@@ -104,20 +104,20 @@ func TestAnEventGoesToAnotherOfTheGroupWhereOneIsRemovedInTheSameMoment(t *testi
 			t.Run(test.name+", "+how, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				in := []EventOption{Delivery{Group: "group"}}
+				in := Delivery{Group: "group"}
 				if options == nil {
-					in = append(in, Delivery{Buffer: 1})
+					in.Buffer = 1
 				}
 				leaving, staying := NewService("leaving", options...), NewService("staying", options...)
 				On(leaving, "news", func(context.Context, slowly) error {
 					t.Error("the service that was removed got the event")
 					return nil
-				}, in...)
+				}, in)
 				got := make(chan string, 1000)
 				On(staying, "news", func(_ context.Context, text string) error {
 					got <- text
 					return nil
-				}, in...)
+				}, in)
 				begin := beginner(t, ctx)
 				nodes := make(map[string]*Node)
 				for _, id := range []string{"a", "b", "c"} {
