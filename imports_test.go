@@ -41,7 +41,7 @@ var partOf = map[string]string{
 	"layout": "codec", "native": "codec", "claim": "codec", "protobuf": "codec", "jsonmethods": "codec", "protoname": "codec", "protojson": "codec", "document": "codec", "codectest": "codec",
 	"session": "transport", "transports": "transport", "bus": "transport", "transporttest": "transport",
 	"redis": "transport", "replication": "transport", "nats": "transport", "natsstore": "transport", "amqp": "transport",
-	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "internal/engine", "storetest": "actor",
+	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "internal/engine", "storetest": "actor", "grainstore": "actor",
 	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "etag": "web", "filehead": "web", "isolate": "web", "browsertest": "web", "httpstream": "web", "principal": "web", "protocol": "web",
 	"etcd": "internal/directory", "consul": "internal/directory",
 	"inbound": "bridge", "gomicro": "bridge", "gossip": "internal/membership", "typescript": "gen", "openapi": "gen", "protofile": "gen", "gofile": "gen", "javaclass": "gen", "fastestvalidator": "internal/schema",

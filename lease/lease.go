@@ -8,6 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/internal/backoff"
+	"github.com/sabir-go/sabir/internal/grainstore"
 )
 
 // Lease is held from [Leases.Acquire] until it is lost or released. It is renewed meanwhile, by a goroutine of its own. All its methods may be
@@ -94,7 +95,7 @@ func (l *Leases) Acquire(ctx context.Context, name, value string) (*Lease, error
 		if h != nil {
 			return h, nil
 		}
-		if errors.Is(err, store.ErrStoreClosed) || errors.Is(err, errBadLease) {
+		if errors.Is(err, grainstore.ErrStoreClosed) || errors.Is(err, errBadLease) {
 			return nil, err
 		}
 		if ended := backoff.Sleep(ctx, wait); ended != nil {

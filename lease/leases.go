@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/internal/grainstore"
 )
 
 // defaultTTL is the time for which a lease holds without being renewed, if Config does not say otherwise.
@@ -133,8 +134,8 @@ func (l *Leases) check(name, value string) error {
 	switch {
 	case l.wrong != nil:
 		return l.wrong
-	case name == "" || len(name) > store.MaxKey:
-		return problem("a name has 1 to %d bytes, and %.40q has %d", store.MaxKey, name, len(name))
+	case name == "" || len(name) > grainstore.MaxKey:
+		return problem("a name has 1 to %d bytes, and %.40q has %d", grainstore.MaxKey, name, len(name))
 	case len(value) > maxValue:
 		return problem("the value of lease %.40q has %d bytes; the limit is %d", name, len(value), maxValue)
 	}

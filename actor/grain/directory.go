@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/actor"
-	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/internal/grainstore"
 )
 
 // directory is the activations of a node. An activation is in it from its beginning until its process handles nothing more.
@@ -100,7 +100,7 @@ func (d *directory) admit(of Address) error {
 	if !d.grains.view.Load().mine(of) || d.grains.kinds[of.Kind] == nil {
 		return errGrainMoved
 	}
-	return store.CheckName(of.Kind, of.Key)
+	return grainstore.CheckName(of.Kind, of.Key)
 }
 
 // activate makes an activation, which has one pin. It runs under the shard's mu, and looks at the view only when it holds that

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/sabir-go/sabir/actor"
-	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/internal/grainstore"
 )
 
 // Kind is a kind of grains: a name and a type that does what they do. S is the type, which embeds State. Make it with Define,
@@ -39,11 +39,11 @@ type Handler[S any] struct {
 	hosts []hosted
 }
 
-// Define makes a kind of grains. The name is the same on all nodes: letters a-z, digits, '-' and '.', see store.CheckName.
+// Define makes a kind of grains. The name is the same on all nodes: words of a-z, 0-9 and '-', joined by dots, up to 128 bytes.
 // A name that is not one, a type that does not embed State, and two handlers for one type of messages, or of calls, are
 // mistakes in the program: Define panics.
 func Define[S any](name string, handlers ...Handler[S]) *Kind[S] {
-	if err := store.CheckName(name, "any"); err != nil {
+	if err := grainstore.CheckName(name, "any"); err != nil {
 		panic(fmt.Sprintf("grain: %v", err))
 	}
 	s, ok := any(new(S)).(stateful)
@@ -100,8 +100,8 @@ func the[S any](s *S) *activation { return any(s).(stateful).activated() }
 // Name is the kind's name.
 func (k *Kind[S]) Name() string { return k.k.name }
 
-// Key is the address of one grain of the kind. A key is any string of 1 byte to 1 KiB, see store.CheckName: calls of a
-// grain with another one fail with store.ErrBadGrainName.
+// Key is the address of one grain of the kind. A key is any string of 1 byte to 1 KiB: calls of a
+// grain with another one fail with BadGrainName.
 func (k *Kind[S]) Key(key string) Address { return Address{k.k.name, key} }
 
 func (k *Kind[S]) served() *kind { return &k.k }

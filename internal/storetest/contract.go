@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/internal/grainstore"
 )
 
 func nothing(s suite, t *testing.T) {
@@ -154,14 +155,14 @@ var Hostile = []string{
 	" ", "  ", "=", "==", "=20", "%20", ".", "..", "a.b", "a..b", ".a", "a.", "a", "A", "*", ">", "a.*", "a.>", "a/b", "a\\b",
 	"a:b", "{a}", "a}", "\n", "\r\n", "a\nb", "\t", "\x00", "a\x00", "\x7f", "\xff\xfe", "é", "e\u0301", "日本語", "🐟",
 	"$KV", "$JS.API", "-", "_", "--help", "'", "\"", "`", "a b", "a=20b",
-	strings.Repeat("a", store.MaxKey), strings.Repeat("*", store.MaxKey), strings.Repeat("\xff", store.MaxKey), strings.Repeat("魚", store.MaxKey/3),
+	strings.Repeat("a", grainstore.MaxKey), strings.Repeat("*", grainstore.MaxKey), strings.Repeat("\xff", grainstore.MaxKey), strings.Repeat("魚", grainstore.MaxKey/3),
 }
 
 func hostile(s suite, t *testing.T) {
 	a, b := s.open(t), s.open(t)
 	revisions := make(map[string]uint64)
 	state := func(kind, key string) string { return kind + "|" + key }
-	kinds := []string{"suite.keys", "suite.keys.a", "suite.keys-a", "suite.-keys", strings.Repeat("k", store.MaxKind)}
+	kinds := []string{"suite.keys", "suite.keys.a", "suite.keys-a", "suite.-keys", strings.Repeat("k", grainstore.MaxKind)}
 	for _, kind := range kinds {
 		for _, key := range Hostile {
 			revisions[state(kind, key)] = save(t, a, kind, key, state(kind, key), 0)
@@ -181,21 +182,21 @@ func limits(s suite, t *testing.T) {
 	st := s.open(t)
 	for _, bad := range []struct{ kind, key string }{
 		{"", "k"}, {"Upper", "k"}, {"a b", "k"}, {"a_b", "k"}, {"a*", "k"}, {".a", "k"}, {"a.", "k"}, {"a..b", "k"}, {".", "k"}, {"é", "k"}, {"suite", ""},
-		{strings.Repeat("k", store.MaxKind+1), "k"}, {"suite", strings.Repeat("k", store.MaxKey+1)},
+		{strings.Repeat("k", grainstore.MaxKind+1), "k"}, {"suite", strings.Repeat("k", grainstore.MaxKey+1)},
 	} {
 		_, err := st.Load(t.Context(), bad.kind, bad.key)
-		mustBe(t, err, store.ErrBadGrainName)
+		mustBe(t, err, grainstore.ErrBadGrainName)
 		_, err = st.Save(t.Context(), bad.kind, bad.key, nil, 0)
-		mustBe(t, err, store.ErrBadGrainName)
-		mustBe(t, st.Delete(t.Context(), bad.kind, bad.key, 1), store.ErrBadGrainName)
+		mustBe(t, err, grainstore.ErrBadGrainName)
+		mustBe(t, st.Delete(t.Context(), bad.kind, bad.key, 1), grainstore.ErrBadGrainName)
 	}
 	_, err := st.Save(t.Context(), "suite.limits", "k", make([]byte, 16<<20+1), 0)
-	mustBe(t, err, store.ErrStateTooLarge)
+	mustBe(t, err, grainstore.ErrStateTooLarge)
 	config := quiet()
 	config.MaxState = 10
 	small := open(t, s.Address, config)
 	_, err = small.Save(t.Context(), "suite.limits", "k", make([]byte, 11), 0)
-	mustBe(t, err, store.ErrStateTooLarge)
+	mustBe(t, err, grainstore.ErrStateTooLarge)
 	save(t, small, "suite.limits", "k", "0123456789", 0)
 }
 
@@ -238,8 +239,8 @@ func closed(s suite, t *testing.T) {
 		}
 	}
 	_, err := st.Load(t.Context(), "suite.closed", "k")
-	mustBe(t, err, store.ErrStoreClosed)
+	mustBe(t, err, grainstore.ErrStoreClosed)
 	_, err = st.Save(t.Context(), "suite.closed", "k", nil, 0)
-	mustBe(t, err, store.ErrStoreClosed)
-	mustBe(t, st.Delete(t.Context(), "suite.closed", "k", 1), store.ErrStoreClosed)
+	mustBe(t, err, grainstore.ErrStoreClosed)
+	mustBe(t, st.Delete(t.Context(), "suite.closed", "k", 1), grainstore.ErrStoreClosed)
 }

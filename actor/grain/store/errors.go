@@ -1,22 +1,16 @@
 package store
 
-import "github.com/sabir-go/sabir"
+import "github.com/sabir-go/sabir/internal/grainstore"
 
-// What a [Store] answers, for errors.Is, over the wire too.
+// What a [Store] answers, for errors.Is, over the wire too. Other errors have names only, see docs/errors.md.
 var (
 	// ErrFenced: the revision is not, or no longer, the store's: another activation has written. The one that is
 	// refused must stop. Nothing was done, unless the error is [ErrOutcomeUnknown] too.
-	ErrFenced = sabir.NewError(sabir.CodeAborted, "Fenced", "another activation of the grain has written since")
+	ErrFenced = grainstore.ErrFenced
 	// ErrOutcomeUnknown: a write may have been done or not, as its answer was lost. Load shows which.
-	ErrOutcomeUnknown = sabir.NewError(sabir.CodeUnknown, "OutcomeUnknown", "the store did not answer: the write may have been done or not; load the grain again")
+	ErrOutcomeUnknown = grainstore.ErrOutcomeUnknown
 	// ErrStoreUnreachable: the store cannot be reached now. Nothing was done; retryable.
-	ErrStoreUnreachable = sabir.NewError(sabir.CodeUnavailable, "StoreUnreachable", "the store of grains cannot be reached").AsRetryable()
+	ErrStoreUnreachable = grainstore.ErrStoreUnreachable
 	// ErrStoreFull: the store has no space. Nothing was done; retryable, once space was freed.
-	ErrStoreFull = sabir.NewError(sabir.CodeResourceExhausted, "StoreFull", "the store of grains has no room").AsRetryable()
-	// ErrStateTooLarge: a state is larger than the limit of [Config], or than the broker takes.
-	ErrStateTooLarge = sabir.NewError(sabir.CodeInvalidArgument, "StateTooLarge", "the state of the grain is too large")
-	// ErrBadGrainName: a kind or a key is not one: see [CheckName].
-	ErrBadGrainName = sabir.NewError(sabir.CodeInvalidArgument, "BadGrainName", "that is no grain's name")
-	// ErrStoreClosed: the Store was closed. Nothing was done.
-	ErrStoreClosed = sabir.NewError(sabir.CodeFailedPrecondition, "StoreClosed", "the store of grains was closed")
+	ErrStoreFull = grainstore.ErrStoreFull
 )

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/grainstore"
 )
 
 const (
@@ -17,9 +19,9 @@ const (
 	maxUnsettled = 65_536
 )
 
-// keeper is a Store over a Backend: it sees to it that the outcome of writes is certain.
+// keeper is a Store over a driver's backend: it sees to it that the outcome of writes is certain.
 type keeper struct {
-	backend  Backend
+	backend  grainstore.Backend
 	maxState int
 
 	closing sync.Once
@@ -31,9 +33,8 @@ type keeper struct {
 
 type name struct{ kind, key string }
 
-// New makes a Store of a driver's backend, which is closed with it. Of config it uses MaxState.
-func New(backend Backend, config Config) Store {
-	return &keeper{backend: backend, maxState: config.maxState(), closed: make(chan struct{}), unsettled: make(map[name]uint64)}
+func newKeeper(backend grainstore.Backend, maxState int) *keeper {
+	return &keeper{backend: backend, maxState: maxState, closed: make(chan struct{}), unsettled: make(map[name]uint64)}
 }
 
 func (k *keeper) Load(ctx context.Context, kind, key string) (Entry, error) {
@@ -46,7 +47,7 @@ func (k *keeper) Load(ctx context.Context, kind, key string) (Entry, error) {
 		if err == nil {
 			var done bool
 			if slot, done, err = k.settle(&o, slot); done {
-				return slot.entry(), nil
+				return entryOf(slot), nil
 			}
 		}
 		if !errors.Is(err, ErrOutcomeUnknown) && !errors.Is(err, ErrFenced) {
@@ -60,13 +61,13 @@ func (k *keeper) Load(ctx context.Context, kind, key string) (Entry, error) {
 }
 
 // settle makes sure that a write with an unknown outcome is either in the slot or can no longer be done.
-func (k *keeper) settle(o *operation, slot Slot) (_ Slot, done bool, err error) {
+func (k *keeper) settle(o *operation, slot grainstore.Slot) (_ grainstore.Slot, done bool, err error) {
 	base, is := k.pending(o.name)
 	if !is {
 		return slot, true, nil
 	}
 	if slot.Version == base {
-		slot.Token, slot.Gone = newToken(), slot.Gone || slot.Version == 0
+		slot.Token, slot.Gone = grainstore.NewToken(), slot.Gone || slot.Version == 0
 		if slot.Version, err = o.write(base, slot); err != nil {
 			return slot, false, err
 		}
@@ -102,7 +103,7 @@ func (k *keeper) remember(n name, base uint64) {
 
 func (k *keeper) Save(ctx context.Context, kind, key string, state []byte, revision uint64) (uint64, error) {
 	if len(state) > k.maxState {
-		return 0, fmt.Errorf("%w: saving the grain %s of %.*q: it has %d bytes; the limit is %d", ErrStateTooLarge, shown(key), MaxKind, kind, len(state), k.maxState)
+		return 0, fmt.Errorf("%w: saving the grain %s of %.*q: it has %d bytes; the limit is %d", grainstore.ErrStateTooLarge, shown(key), grainstore.MaxKind, kind, len(state), k.maxState)
 	}
 	o, err := k.begin(ctx, "saving", kind, key)
 	if err != nil {
@@ -116,7 +117,7 @@ func (k *keeper) Save(ctx context.Context, kind, key string, state []byte, revis
 			return 0, o.fault(err)
 		}
 	}
-	version, err := k.change(&o, base, Slot{Token: newToken(), State: state})
+	version, err := k.change(&o, base, grainstore.Slot{Token: grainstore.NewToken(), State: state})
 	return version, o.fault(err)
 }
 
@@ -129,12 +130,12 @@ func (k *keeper) Delete(ctx context.Context, kind, key string, revision uint64) 
 		_, err = o.vacant()
 		return o.fault(err)
 	}
-	_, err = k.change(&o, revision, Slot{Token: newToken(), Gone: true})
+	_, err = k.change(&o, revision, grainstore.Slot{Token: grainstore.NewToken(), Gone: true})
 	return o.fault(err)
 }
 
 // change writes once, with as many attempts as it takes to know what became of it.
-func (k *keeper) change(o *operation, base uint64, slot Slot) (uint64, error) {
+func (k *keeper) change(o *operation, base uint64, slot grainstore.Slot) (uint64, error) {
 	if before, is := k.pending(o.name); is && before == base {
 		return 0, fmt.Errorf("%w: that is so since an earlier write with revision %d", ErrOutcomeUnknown, base)
 	}
@@ -177,7 +178,7 @@ func (k *keeper) change(o *operation, base uint64, slot Slot) (uint64, error) {
 
 func (k *keeper) Check(ctx context.Context) error {
 	if k.isClosed() {
-		return ErrStoreClosed
+		return grainstore.ErrStoreClosed
 	}
 	return k.backend.Check(ctx)
 }
@@ -217,11 +218,11 @@ func (o *operation) unread() error {
 
 func (k *keeper) begin(ctx context.Context, doing, kind, key string) (operation, error) {
 	o := operation{name: name{kind, key}, keeper: k, doing: doing, ctx: ctx, next: firstPause}
-	if err := CheckName(kind, key); err != nil {
+	if err := grainstore.CheckName(kind, key); err != nil {
 		return o, err
 	}
 	if k.isClosed() {
-		return o, o.fault(ErrStoreClosed)
+		return o, o.fault(grainstore.ErrStoreClosed)
 	}
 	if ctx.Err() != nil {
 		return o, o.fault(fmt.Errorf("%w: %w", ErrStoreUnreachable, ctx.Err()))
@@ -252,13 +253,13 @@ func (o *operation) attempt() (context.Context, context.CancelFunc) {
 	return context.WithDeadline(o.ctx, end)
 }
 
-func (o *operation) read() (Slot, error) {
+func (o *operation) read() (grainstore.Slot, error) {
 	ctx, cancel := o.attempt()
 	defer cancel()
 	return o.keeper.backend.Read(ctx, o.kind, o.key)
 }
 
-func (o *operation) write(expect uint64, slot Slot) (uint64, error) {
+func (o *operation) write(expect uint64, slot grainstore.Slot) (uint64, error) {
 	ctx, cancel := o.attempt()
 	defer cancel()
 	return o.keeper.backend.Write(ctx, o.kind, o.key, expect, slot)
@@ -269,7 +270,7 @@ func (o *operation) vacant() (uint64, error) {
 	for {
 		slot, err := o.read()
 		switch {
-		case err == nil && slot.entry().Revision != 0:
+		case err == nil && entryOf(slot).Revision != 0:
 			return 0, fmt.Errorf("%w: it is there already, with revision %d", ErrFenced, slot.Version)
 		case err == nil:
 			return slot.Version, nil
@@ -287,7 +288,7 @@ func (o *operation) vacant() (uint64, error) {
 var errAgain = errors.New("the store refused the write, and has the revision that it names")
 
 // whose checks why a write was refused. It is done all the same if what is in the store is its own.
-func (o *operation) whose(base uint64, token Token) (uint64, error) {
+func (o *operation) whose(base uint64, token grainstore.Token) (uint64, error) {
 	slot, err := o.read()
 	switch {
 	case errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrStoreUnreachable):
@@ -298,7 +299,7 @@ func (o *operation) whose(base uint64, token Token) (uint64, error) {
 		return slot.Version, nil
 	case slot.Version == base:
 		return 0, errAgain
-	case slot.entry().Revision == 0:
+	case entryOf(slot).Revision == 0:
 		return 0, fmt.Errorf("%w: revision %d was expected, and nothing is saved", ErrFenced, base)
 	}
 	return 0, fmt.Errorf("%w: revision %d was expected, and it is %d", ErrFenced, base, slot.Version)
@@ -326,7 +327,7 @@ func (o *operation) pause() bool {
 func (o *operation) ended() error {
 	switch {
 	case o.keeper.isClosed():
-		return ErrStoreClosed
+		return grainstore.ErrStoreClosed
 	case o.ctx.Err() != nil:
 		return o.ctx.Err()
 	}

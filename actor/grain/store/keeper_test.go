@@ -12,22 +12,23 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/internal/bubbletest"
+	"github.com/sabir-go/sabir/internal/grainstore"
 )
 
 // fake is a backend whose answers a test makes up.
 type fake struct {
-	read  func(ctx context.Context) (store.Slot, error)
-	write func(ctx context.Context, expect uint64, slot store.Slot) (uint64, error)
+	read  func(ctx context.Context) (grainstore.Slot, error)
+	write func(ctx context.Context, expect uint64, slot grainstore.Slot) (uint64, error)
 }
 
-func (f fake) Read(ctx context.Context, _, _ string) (store.Slot, error) { return f.read(ctx) }
-func (f fake) Write(ctx context.Context, _, _ string, expect uint64, slot store.Slot) (uint64, error) {
+func (f fake) Read(ctx context.Context, _, _ string) (grainstore.Slot, error) { return f.read(ctx) }
+func (f fake) Write(ctx context.Context, _, _ string, expect uint64, slot grainstore.Slot) (uint64, error) {
 	return f.write(ctx, expect, slot)
 }
 func (f fake) Check(context.Context) error { return nil }
 
 func (f fake) Close() error { return nil }
-func (f fake) Open(context.Context, *url.URL, store.Config) (store.Backend, error) {
+func (f fake) Open(context.Context, *url.URL, grainstore.Config) (grainstore.Backend, error) {
 	return f, nil
 }
 
@@ -37,16 +38,16 @@ func noAnswer(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", store.ErrOutcomeUnknown, ctx.Err())
 }
 
-func at(version uint64) func(context.Context) (store.Slot, error) {
-	return func(context.Context) (store.Slot, error) { return store.Slot{Version: version}, nil }
+func at(version uint64) func(context.Context) (grainstore.Slot, error) {
+	return func(context.Context) (grainstore.Slot, error) { return grainstore.Slot{Version: version}, nil }
 }
 
 func TestAnOperationWithoutADeadlineEndsAfterFifteenSeconds(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		s := store.New(fake{
-			read:  func(ctx context.Context) (store.Slot, error) { return store.Slot{}, noAnswer(ctx) },
-			write: func(ctx context.Context, _ uint64, _ store.Slot) (uint64, error) { return 0, noAnswer(ctx) },
-		}, store.Config{})
+			read:  func(ctx context.Context) (grainstore.Slot, error) { return grainstore.Slot{}, noAnswer(ctx) },
+			write: func(ctx context.Context, _ uint64, _ grainstore.Slot) (uint64, error) { return 0, noAnswer(ctx) },
+		})
 		begun := time.Now()
 		if _, err := s.Save(context.Background(), "k", "k", nil, 7); !errors.Is(err, store.ErrOutcomeUnknown) || time.Since(begun) != 15*time.Second {
 			t.Errorf("Save: after %v: %v", time.Since(begun), err)
@@ -70,9 +71,9 @@ func TestTheReasonIsOfAnAttemptThatHadTime(t *testing.T) {
 	}
 	bubbletest.Run(t, func(t *testing.T) {
 		s := store.New(fake{
-			read:  func(ctx context.Context) (store.Slot, error) { return store.Slot{}, answer(ctx) },
-			write: func(ctx context.Context, _ uint64, _ store.Slot) (uint64, error) { return 0, answer(ctx) },
-		}, store.Config{})
+			read:  func(ctx context.Context) (grainstore.Slot, error) { return grainstore.Slot{}, answer(ctx) },
+			write: func(ctx context.Context, _ uint64, _ grainstore.Slot) (uint64, error) { return 0, answer(ctx) },
+		})
 		for _, limit := range []time.Duration{2 * time.Second, 300 * time.Millisecond} {
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
@@ -85,8 +86,8 @@ func TestTheReasonIsOfAnAttemptThatHadTime(t *testing.T) {
 
 func TestAttemptsOfOneWriteHaveOneTokenAndOneVersion(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		var tokens []store.Token
-		s := store.New(fake{write: func(_ context.Context, expect uint64, slot store.Slot) (uint64, error) {
+		var tokens []grainstore.Token
+		s := store.New(fake{write: func(_ context.Context, expect uint64, slot grainstore.Slot) (uint64, error) {
 			tokens = append(tokens, slot.Token)
 			if expect != 7 {
 				t.Errorf("it names %d", expect)
@@ -95,12 +96,12 @@ func TestAttemptsOfOneWriteHaveOneTokenAndOneVersion(t *testing.T) {
 				return 0, store.ErrOutcomeUnknown
 			}
 			return 8, nil
-		}}, store.Config{})
+		}})
 		if revision, err := s.Save(t.Context(), "k", "k", nil, 7); err != nil || revision != 8 {
 			t.Fatalf("got %d, %v", revision, err)
 		}
 		for _, token := range tokens {
-			if token != tokens[0] || token == (store.Token{}) {
+			if token != tokens[0] || token == (grainstore.Token{}) {
 				t.Fatalf("got the tokens %v", tokens)
 			}
 		}
@@ -110,12 +111,12 @@ func TestAttemptsOfOneWriteHaveOneTokenAndOneVersion(t *testing.T) {
 func TestARefusalThatTheStoreDoesNotBearOutIsAskedAgain(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		refusals := 3
-		s := store.New(fake{read: at(7), write: func(context.Context, uint64, store.Slot) (uint64, error) {
+		s := store.New(fake{read: at(7), write: func(context.Context, uint64, grainstore.Slot) (uint64, error) {
 			if refusals--; refusals >= 0 {
 				return 0, store.ErrFenced
 			}
 			return 8, nil
-		}}, store.Config{})
+		}})
 		if revision, err := s.Save(t.Context(), "k", "k", nil, 7); err != nil || revision != 8 {
 			t.Fatalf("got %d, %v", revision, err)
 		}
@@ -128,8 +129,8 @@ func TestARefusalThatTheStoreDoesNotBearOutIsAskedAgain(t *testing.T) {
 }
 
 func TestAPermanentRefusalOfTheStoreIsReportedAtOnce(t *testing.T) {
-	for _, refusal := range []error{store.ErrStoreFull, store.ErrStateTooLarge, store.ErrStoreUnreachable, errors.New("something else")} {
-		s := store.New(fake{write: func(context.Context, uint64, store.Slot) (uint64, error) { return 0, refusal }}, store.Config{})
+	for _, refusal := range []error{store.ErrStoreFull, grainstore.ErrStateTooLarge, store.ErrStoreUnreachable, errors.New("something else")} {
+		s := store.New(fake{write: func(context.Context, uint64, grainstore.Slot) (uint64, error) { return 0, refusal }})
 		if _, err := s.Save(t.Context(), "k", "k", nil, 7); !errors.Is(err, refusal) || errors.Is(err, store.ErrOutcomeUnknown) {
 			t.Errorf("got %v, want %v", err, refusal)
 		}
@@ -139,12 +140,12 @@ func TestAPermanentRefusalOfTheStoreIsReportedAtOnce(t *testing.T) {
 func TestARefusalAfterALostAnswerSaysNothingOfTheFirstAttempt(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		attempts := 0
-		s := store.New(fake{write: func(context.Context, uint64, store.Slot) (uint64, error) {
+		s := store.New(fake{write: func(context.Context, uint64, grainstore.Slot) (uint64, error) {
 			if attempts++; attempts == 1 {
 				return 0, store.ErrOutcomeUnknown
 			}
 			return 0, store.ErrStoreFull
-		}}, store.Config{})
+		}})
 		if _, err := s.Save(t.Context(), "k", "k", nil, 7); !errors.Is(err, store.ErrOutcomeUnknown) {
 			t.Fatalf("got %v", err)
 		}
@@ -155,10 +156,10 @@ func TestALoadSettlesWithAWriteOnlyWhereTheWriteMayStillArrive(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		version, lost, writes := uint64(7), true, 0
 		s := store.New(fake{
-			read: func(ctx context.Context) (store.Slot, error) {
-				return store.Slot{Version: version, State: []byte("state")}, nil
+			read: func(ctx context.Context) (grainstore.Slot, error) {
+				return grainstore.Slot{Version: version, State: []byte("state")}, nil
 			},
-			write: func(ctx context.Context, expect uint64, slot store.Slot) (uint64, error) {
+			write: func(ctx context.Context, expect uint64, slot grainstore.Slot) (uint64, error) {
 				if lost {
 					return 0, noAnswer(ctx)
 				}
@@ -169,7 +170,7 @@ func TestALoadSettlesWithAWriteOnlyWhereTheWriteMayStillArrive(t *testing.T) {
 				version++
 				return version, nil
 			},
-		}, store.Config{})
+		})
 		for _, test := range []struct {
 			arrived bool
 			writes  int
@@ -194,8 +195,8 @@ func TestALoadSettlesWithAWriteOnlyWhereTheWriteMayStillArrive(t *testing.T) {
 }
 
 func TestTheErrorsAreTheSameOverTheWire(t *testing.T) {
-	for _, sentinel := range []*sabir.Error{store.ErrFenced, store.ErrOutcomeUnknown, store.ErrStoreUnreachable, store.ErrStoreFull, store.ErrStateTooLarge, store.ErrBadGrainName, store.ErrStoreClosed} {
-		for _, other := range []*sabir.Error{store.ErrFenced, store.ErrOutcomeUnknown, store.ErrStoreUnreachable, store.ErrStoreFull, store.ErrStateTooLarge, store.ErrBadGrainName, store.ErrStoreClosed} {
+	for _, sentinel := range []*sabir.Error{store.ErrFenced, store.ErrOutcomeUnknown, store.ErrStoreUnreachable, store.ErrStoreFull, grainstore.ErrStateTooLarge, grainstore.ErrBadGrainName, grainstore.ErrStoreClosed} {
+		for _, other := range []*sabir.Error{store.ErrFenced, store.ErrOutcomeUnknown, store.ErrStoreUnreachable, store.ErrStoreFull, grainstore.ErrStateTooLarge, grainstore.ErrBadGrainName, grainstore.ErrStoreClosed} {
 			sent := sabir.AsError(fmt.Errorf("%w: more", sentinel))
 			arrived := &sabir.Error{Code: sent.Code, Name: sent.Name, Message: sent.Message}
 			if errors.Is(arrived, other) != (sentinel == other) {

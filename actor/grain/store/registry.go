@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/sabir-go/sabir/cluster"
-	"github.com/sabir-go/sabir/internal/registry"
+	"github.com/sabir-go/sabir/internal/grainstore"
 	"github.com/sabir-go/sabir/internal/schemes"
 )
 
@@ -42,29 +41,6 @@ func (c Config) maxState() int {
 	return c.MaxState
 }
 
-// Logger is Log, or slog.Default.
-func (c Config) Logger() *slog.Logger {
-	if c.Log == nil {
-		return slog.Default()
-	}
-	return c.Log
-}
-
-// Driver knows one kind of store.
-type Driver interface {
-	// Open connects within ctx, to the store at the address. Where nothing answers the error is [ErrStoreUnreachable]. Errors name the
-	// address without its password. Unknown parts of the address are refused.
-	Open(ctx context.Context, at *url.URL, config Config) (Backend, error)
-}
-
-var drivers = registry.New[Driver]("store")
-
-// Register makes d the driver of addresses with the scheme, without "://". A driver's package calls it from init.
-//
-// It panics if d is nil, if the scheme is not one as URLs have it, or if it is taken: each is a mistake in the program that
-// shows at its start.
-func Register(scheme string, d Driver) { drivers.Register(scheme, d) }
-
 // known are the packages of this module and their schemes, so that an error can name the import that is missing.
 var known = map[string]string{"kubernetes": "kubernetes", "mem": "memory", "nats": "jetstream", "redis": "redis", "rediss": "redis"}
 
@@ -79,16 +55,20 @@ func Open(ctx context.Context, address string, config ...Config) (Store, error) 
 	if err != nil { // url.Parse would show a password that has a slash in it
 		return nil, fmt.Errorf("store: that is no address of a store; want one such as nats://127.0.0.1:4222, redis://127.0.0.1:6379 or mem://: %w", err)
 	}
-	d, ok := drivers.Lookup(at.Scheme)
+	d, ok := grainstore.Lookup(at.Scheme)
 	if !ok {
 		if driver, is := known[at.Scheme]; is {
 			return nil, fmt.Errorf(`store: the program does not link the driver of %s://: add import _ "github.com/sabir-go/sabir/actor/grain/store/%s"`, at.Scheme, driver)
 		}
 		return nil, fmt.Errorf("store: no driver is called %q: there are %s", at.Scheme, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 	}
-	backend, err := d.Open(ctx, at, c)
+	log := c.Log
+	if log == nil {
+		log = slog.Default()
+	}
+	backend, err := d.Open(ctx, at, grainstore.Config{Name: c.Name, TLS: c.TLS, Key: c.Key, Log: log})
 	if err != nil {
 		return nil, err
 	}
-	return New(backend, c), nil
+	return newKeeper(backend, c.maxState()), nil
 }

@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"github.com/sabir-go/sabir/internal/grainstore"
+)
 
 // Entry is a grain's saved state and the revision that it has in the store.
 type Entry struct {
@@ -35,6 +39,14 @@ type Store interface {
 	Check(ctx context.Context) error
 
 	// Close ends the connection. Operations that run end at once, writes with [ErrOutcomeUnknown]; later ones are answered with
-	// [ErrStoreClosed]. Closing again does nothing and returns nil.
+	// StoreClosed. Closing again does nothing and returns nil.
 	Close() error
+}
+
+// entryOf returns what a slot holds.
+func entryOf(slot grainstore.Slot) Entry {
+	if slot.Gone || slot.Version == 0 {
+		return Entry{}
+	}
+	return Entry{State: slot.State, Revision: slot.Version}
 }

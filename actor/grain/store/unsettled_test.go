@@ -6,7 +6,7 @@ import (
 )
 
 func TestTheMemoryOfUnsettledWritesIsBounded(t *testing.T) {
-	k := New(nil, Config{}).(*keeper)
+	k := newKeeper(nil, defaultMaxState)
 	for n := range maxUnsettled + 100 {
 		k.remember(name{"k", fmt.Sprint(n)}, 1)
 	}
@@ -20,7 +20,7 @@ func TestTheMemoryOfUnsettledWritesIsBounded(t *testing.T) {
 }
 
 func TestOfTwoUnsettledWritesTheLaterVersionCounts(t *testing.T) {
-	k := New(nil, Config{}).(*keeper)
+	k := newKeeper(nil, defaultMaxState)
 	n := name{"k", "k"}
 	k.remember(n, 7)
 	k.remember(n, 5)

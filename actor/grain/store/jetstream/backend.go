@@ -14,12 +14,13 @@ import (
 
 	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/cluster"
+	"github.com/sabir-go/sabir/internal/grainstore"
 	"github.com/sabir-go/sabir/internal/joining"
 	"github.com/sabir-go/sabir/internal/natsstore"
 	"github.com/sabir-go/sabir/secret"
 )
 
-func init() { store.Register("nats", driver{}) }
+func init() { grainstore.Register("nats", driver{}) }
 
 const (
 	goneFor = 24 * time.Hour // how long the marker of a deleted grain stays
@@ -46,14 +47,14 @@ type backend struct {
 	cut  context.CancelFunc
 }
 
-func (driver) Open(ctx context.Context, at *url.URL, config store.Config) (store.Backend, error) {
+func (driver) Open(ctx context.Context, at *url.URL, config grainstore.Config) (grainstore.Backend, error) {
 	key, err := secretOf(config.Key)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*natsstore.AnswerLimit)
 	defer cancel()
-	b := &backend{log: config.Logger()}
+	b := &backend{log: config.Log}
 	b.link, b.cut = context.WithCancel(context.Background())
 	b.conn, err = natsstore.Open(ctx, at, natsstore.Config{Name: config.Name, TLS: config.TLS, Secret: key, Log: config.Log, Lost: b.lost})
 	if natsstore.Unreachable(err) {
@@ -174,23 +175,23 @@ func direct(replicas int) bool { return replicas == 1 }
 
 func (b *backend) subjectOf(kind, key string) string { return b.subject + kind + "." + token(key) }
 
-func (b *backend) Read(ctx context.Context, kind, key string) (store.Slot, error) {
+func (b *backend) Read(ctx context.Context, kind, key string) (grainstore.Slot, error) {
 	ctx, done := b.whileLinked(ctx)
 	defer done()
 	if err := b.disconnected(); err != nil {
-		return store.Slot{}, err
+		return grainstore.Slot{}, err
 	}
 	message, err := b.stream.GetLastMsgForSubject(ctx, b.subjectOf(kind, key))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return store.Slot{}, nil
+		return grainstore.Slot{}, nil
 	}
 	if lacking(err) {
 		b.remake(ctx)
 	}
 	if err != nil {
-		return store.Slot{}, failure(err)
+		return grainstore.Slot{}, failure(err)
 	}
-	slot := store.Slot{Version: message.Sequence, Token: store.ParseToken(message.Header.Get(tokenHeader)), State: message.Data}
+	slot := grainstore.Slot{Version: message.Sequence, Token: grainstore.ParseToken(message.Header.Get(tokenHeader)), State: message.Data}
 	operation := message.Header.Get(operationHeader)
 	if operation == deleted || operation == purged || message.Header.Get(jetstream.MarkerReasonHeader) != "" {
 		slot.Gone, slot.State = true, nil
@@ -198,7 +199,7 @@ func (b *backend) Read(ctx context.Context, kind, key string) (store.Slot, error
 	return slot, nil
 }
 
-func (b *backend) Write(ctx context.Context, kind, key string, expect uint64, slot store.Slot) (uint64, error) {
+func (b *backend) Write(ctx context.Context, kind, key string, expect uint64, slot grainstore.Slot) (uint64, error) {
 	ctx, done := b.whileLinked(ctx)
 	defer done()
 	message := &nats.Msg{Subject: b.subjectOf(kind, key), Data: slot.State, Header: nats.Header{tokenHeader: {slot.Token.String()}}}
@@ -222,7 +223,7 @@ func (b *backend) Write(ctx context.Context, kind, key string, expect uint64, sl
 	defer stop()
 	ack, err := b.conn.JetStream.PublishMsg(ctx, message, how...) // it is copied into the connection's buffer before this returns
 	if errors.Is(err, nats.ErrMaxPayload) {
-		return 0, fmt.Errorf("%w: it has %d bytes; the server's max_payload, with which its operator may allow more, is %d", store.ErrStateTooLarge, len(slot.State), b.conn.MaxPayload())
+		return 0, fmt.Errorf("%w: it has %d bytes; the server's max_payload, with which its operator may allow more, is %d", grainstore.ErrStateTooLarge, len(slot.State), b.conn.MaxPayload())
 	}
 	if lacking(err) {
 		b.remake(ctx)

@@ -23,7 +23,7 @@
 // has kept such a one, and whose grain got the very same number for another write, would not be noticed.
 //
 // A server takes messages up to its max_payload, 1 MiB unless configured: larger states are refused with
-// [store.ErrStateTooLarge]. Load asks the bucket's leader; where several servers keep the bucket, one that was leader until a
+// StateTooLarge. Load asks the bucket's leader; where several servers keep the bucket, one that was leader until a
 // moment ago may give an answer that is out of date, as it does not know better. Save is then refused. When the leader of
 // such a bucket is lost, the others take up to some 10 seconds to agree on another; until then operations wait, or end in
 // [store.ErrStoreUnreachable].

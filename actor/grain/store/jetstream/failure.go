@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/internal/grainstore"
 	"github.com/sabir-go/sabir/internal/natsstore"
 )
 
@@ -39,7 +40,7 @@ func refusal(api *jetstream.APIError, err error) error {
 	case api.ErrorCode == jetstream.JSErrCodeStreamNotFound: // see remake
 		return fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
 	case natsstore.TooLarge(api):
-		return fmt.Errorf("%w: %w", store.ErrStateTooLarge, err)
+		return fmt.Errorf("%w: %w", grainstore.ErrStateTooLarge, err)
 	case natsstore.Full(api):
 		return fmt.Errorf("%w: %w", store.ErrStoreFull, err)
 	}

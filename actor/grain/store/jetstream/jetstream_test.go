@@ -12,6 +12,7 @@ import (
 	"github.com/sabir-go/sabir/actor/grain/store"
 	_ "github.com/sabir-go/sabir/actor/grain/store/jetstream"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/grainstore"
 	"github.com/sabir-go/sabir/internal/storetest"
 )
 
@@ -145,7 +146,7 @@ func TestAStateIsAsLargeAsTheServerTakesIt(t *testing.T) {
 	state := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
 	s := open(t, brokers.ForTest(t, brokers.NATS).URL())
 	_, err := s.Save(t.Context(), "k", "k", state, 0)
-	if !errors.Is(err, store.ErrStateTooLarge) || !strings.Contains(err.Error(), "max_payload") {
+	if !errors.Is(err, grainstore.ErrStateTooLarge) || !strings.Contains(err.Error(), "max_payload") {
 		t.Fatalf("got %v", err)
 	}
 	save(t, s, "k", state[:1000<<10], 0)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/internal/grainstore"
 )
 
 func TestAKeyIsReadableInItsSubjectWhereItCanBe(t *testing.T) {
@@ -21,7 +21,7 @@ func TestAKeyIsReadableInItsSubjectWhereItCanBe(t *testing.T) {
 func TestTheLongestSubjectFitsALine(t *testing.T) {
 	const maxControlLine, inboxAndNumbers = 4096, 128
 	b := &backend{subject: "$KV." + strings.Repeat("p", 64) + "_grains."}
-	if n := len("HPUB ") + len(b.subjectOf(strings.Repeat("k", store.MaxKind), strings.Repeat("*", store.MaxKey))); n+inboxAndNumbers > maxControlLine {
+	if n := len("HPUB ") + len(b.subjectOf(strings.Repeat("k", grainstore.MaxKind), strings.Repeat("*", grainstore.MaxKey))); n+inboxAndNumbers > maxControlLine {
 		t.Fatalf("it has %d bytes", n)
 	}
 }

@@ -13,9 +13,10 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/internal/grainstore"
 )
 
-func init() { store.Register("kubernetes", driver{}) }
+func init() { grainstore.Register("kubernetes", driver{}) }
 
 // maxState is the number of bytes that a state may have: Kubernetes allows 256 KiB for all annotations of an object.
 const maxState = 128 << 10
@@ -41,7 +42,7 @@ type backend struct {
 	tidy  chan struct{} // closed when what was deleted long ago is removed
 }
 
-func (driver) Open(ctx context.Context, at *url.URL, config store.Config) (store.Backend, error) {
+func (driver) Open(ctx context.Context, at *url.URL, config grainstore.Config) (grainstore.Backend, error) {
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
 	s, prefix, err := parse(at, config.TLS)
@@ -55,7 +56,7 @@ func (driver) Open(ctx context.Context, at *url.URL, config store.Config) (store
 		b.Close()
 		return nil, fmt.Errorf("store: kubernetes://%s/%s: %w", s.base.Host, s.namespace, err)
 	}
-	go b.removeGone(config.Logger())
+	go b.removeGone(config.Log)
 	return b, nil
 }
 
@@ -96,21 +97,21 @@ func (b *backend) do(ctx context.Context, method, path string, query url.Values,
 	return nil
 }
 
-func (b *backend) Read(ctx context.Context, kind, key string) (store.Slot, error) {
+func (b *backend) Read(ctx context.Context, kind, key string) (grainstore.Slot, error) {
 	var o object
 	err := b.do(ctx, http.MethodGet, b.server.lease(b.name(kind, key)), nil, nil, &o)
 	if errors.Is(err, errNone) {
-		return store.Slot{}, nil
+		return grainstore.Slot{}, nil
 	}
 	if err != nil {
-		return store.Slot{}, err
+		return grainstore.Slot{}, err
 	}
 	return o.slot()
 }
 
-func (b *backend) Write(ctx context.Context, kind, key string, expect uint64, slot store.Slot) (uint64, error) {
+func (b *backend) Write(ctx context.Context, kind, key string, expect uint64, slot grainstore.Slot) (uint64, error) {
 	if len(slot.State) > maxState {
-		return 0, fmt.Errorf("%w: it has %d bytes; an object of Kubernetes takes %d", store.ErrStateTooLarge, len(slot.State), maxState)
+		return 0, fmt.Errorf("%w: it has %d bytes; an object of Kubernetes takes %d", grainstore.ErrStateTooLarge, len(slot.State), maxState)
 	}
 	o, written := b.object(kind, key, slot), object{}
 	var err error

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/internal/grainstore"
 )
 
 // errNone is the error of a request for an object that is not there.
@@ -46,7 +47,7 @@ func refusal(code int, text []byte) error {
 	case http.StatusTooManyRequests: // it was not begun (API Priority and Fairness)
 		return fmt.Errorf("%w: %w", store.ErrStoreUnreachable, err)
 	case http.StatusRequestEntityTooLarge:
-		return fmt.Errorf("%w: %w", store.ErrStateTooLarge, err)
+		return fmt.Errorf("%w: %w", grainstore.ErrStateTooLarge, err)
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return fmt.Errorf("%w; its account needs the verbs get, create and patch (list and delete to tidy up) of leases.coordination.k8s.io", err)
 	}

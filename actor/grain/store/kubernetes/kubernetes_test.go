@@ -16,6 +16,7 @@ import (
 	"github.com/sabir-go/sabir/actor/grain/store"
 	_ "github.com/sabir-go/sabir/actor/grain/store/kubernetes"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/grainstore"
 	"github.com/sabir-go/sabir/internal/storetest"
 	"github.com/sabir-go/sabir/lease"
 )
@@ -128,7 +129,7 @@ func TestWhatTheAPIServerRefusesIsAnErrorThatSaysWhatToDo(t *testing.T) {
 	}{
 		{http.StatusForbidden, `leases.coordination.k8s.io is forbidden: User "system:serviceaccount:shop:default" cannot create resource "leases"`, nil, "verbs get, create and patch"},
 		{http.StatusTooManyRequests, "too many requests, please try again later", store.ErrStoreUnreachable, "too many requests"},
-		{http.StatusRequestEntityTooLarge, "etcdserver: request is too large", store.ErrStateTooLarge, "too large"},
+		{http.StatusRequestEntityTooLarge, "etcdserver: request is too large", grainstore.ErrStateTooLarge, "too large"},
 		{http.StatusInternalServerError, "etcdserver: mvcc: database space exceeded", store.ErrStoreFull, "space exceeded"},
 		{http.StatusNotFound, `namespaces "shop" not found`, nil, `"shop" not found`},
 	} {
@@ -149,7 +150,7 @@ func TestWhatTheAPIServerRefusesIsAnErrorThatSaysWhatToDo(t *testing.T) {
 func TestAStateThatIsTooLargeForAnObjectIsRefused(t *testing.T) {
 	s := open(t, newStandIn(t).address())
 	_, err := s.Save(t.Context(), "lease", "k", bytes.Repeat([]byte{0xff}, 128<<10+1), 0)
-	if !errors.Is(err, store.ErrStateTooLarge) {
+	if !errors.Is(err, grainstore.ErrStateTooLarge) {
 		t.Fatalf("got %v", err)
 	}
 	save(t, s, "k", strings.Repeat("\xff", 128<<10), 0)

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/internal/grainstore"
 )
 
 // object is a Lease of coordination.k8s.io/v1, as far as it is used here.
@@ -59,7 +60,7 @@ func (b *backend) name(kind, key string) string {
 	return b.prefix + "-" + kind + "-" + hex.EncodeToString(sum[:16])
 }
 
-func (b *backend) object(kind, key string, slot store.Slot) object {
+func (b *backend) object(kind, key string, slot grainstore.Slot) object {
 	o := object{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}
 	o.Metadata = metadata{
 		Name:   b.name(kind, key),
@@ -115,18 +116,18 @@ func (o *object) version() (uint64, error) {
 	return v, nil
 }
 
-func (o *object) slot() (store.Slot, error) {
+func (o *object) slot() (grainstore.Slot, error) {
 	version, err := o.version()
 	if err != nil {
-		return store.Slot{}, err
+		return grainstore.Slot{}, err
 	}
-	slot := store.Slot{Version: version, Token: store.ParseToken(o.Metadata.Annotations[tokenAnnotation])}
+	slot := grainstore.Slot{Version: version, Token: grainstore.ParseToken(o.Metadata.Annotations[tokenAnnotation])}
 	if text, is := o.Metadata.Annotations[textAnnotation]; is {
 		slot.State = []byte(text)
 	} else if text, is := o.Metadata.Annotations[bytesAnnotation]; !is {
 		slot.Gone = true
 	} else if slot.State, err = base64.StdEncoding.DecodeString(text); err != nil {
-		return store.Slot{}, fmt.Errorf("the Lease %s has a state that was not written by this package: %w", o.Metadata.Name, err)
+		return grainstore.Slot{}, fmt.Errorf("the Lease %s has a state that was not written by this package: %w", o.Metadata.Name, err)
 	}
 	return slot, nil
 }

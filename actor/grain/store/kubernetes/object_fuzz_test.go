@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/internal/grainstore"
 )
 
 func FuzzObjectsOfTheAPIServer(f *testing.F) {
 	b := backend{prefix: "sabir", holder: "node"}
-	for _, slot := range []store.Slot{{State: []byte("text")}, {State: []byte{0xff}}, {Gone: true}} {
+	for _, slot := range []grainstore.Slot{{State: []byte("text")}, {State: []byte{0xff}}, {Gone: true}} {
 		o := b.object("kind", "key", slot)
 		text, err := json.Marshal(o)
 		if err != nil {

@@ -20,17 +20,18 @@ import (
 	"sync/atomic"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/internal/grainstore"
 )
 
-func init() { store.Register("mem", driver{}) }
+func init() { grainstore.Register("mem", driver{}) }
 
 // New makes an empty store. At most one Config may be given; of it, MaxState is used.
 func New(config ...store.Config) store.Store {
-	var c store.Config
-	if len(config) > 0 {
-		c = config[0]
+	s, err := store.Open(context.Background(), "mem://", config...)
+	if err != nil {
+		panic(err) // the driver below refuses no address without a name
 	}
-	return store.New(&backend{instance: newInstance(), leave: func() {}}, c)
+	return s
 }
 
 // versions is the last version of any instance.
@@ -39,13 +40,13 @@ var versions atomic.Uint64
 // instance is the grains of all stores that were opened at one address.
 type instance struct {
 	mu    sync.RWMutex
-	slots map[name]store.Slot
+	slots map[name]grainstore.Slot
 	open  int // stores; under the lock of places
 }
 
 type name struct{ kind, key string }
 
-func newInstance() *instance { return &instance{slots: make(map[name]store.Slot)} }
+func newInstance() *instance { return &instance{slots: make(map[name]grainstore.Slot)} }
 
 var instances = struct {
 	sync.Mutex
@@ -54,7 +55,7 @@ var instances = struct {
 
 type driver struct{}
 
-func (driver) Open(_ context.Context, at *url.URL, _ store.Config) (store.Backend, error) {
+func (driver) Open(_ context.Context, at *url.URL, _ grainstore.Config) (grainstore.Backend, error) {
 	if at.Opaque != "" || at.User != nil || at.Path != "" && at.Path != "/" || at.RawQuery != "" || at.Fragment != "" {
 		return nil, fmt.Errorf("store: the address %q is not mem:// or mem://name", at.Redacted())
 	}
@@ -84,7 +85,7 @@ type backend struct {
 	leave func()
 }
 
-func (b *backend) Read(_ context.Context, kind, key string) (store.Slot, error) {
+func (b *backend) Read(_ context.Context, kind, key string) (grainstore.Slot, error) {
 	b.mu.RLock()
 	slot := b.slots[name{kind, key}]
 	b.mu.RUnlock()
@@ -92,7 +93,7 @@ func (b *backend) Read(_ context.Context, kind, key string) (store.Slot, error) 
 	return slot, nil
 }
 
-func (b *backend) Write(_ context.Context, kind, key string, expect uint64, slot store.Slot) (uint64, error) {
+func (b *backend) Write(_ context.Context, kind, key string, expect uint64, slot grainstore.Slot) (uint64, error) {
 	slot.State = bytes.Clone(slot.State)
 	n := name{kind, key}
 	b.mu.Lock()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/internal/grainstore"
 	"github.com/sabir-go/sabir/internal/storetest"
 )
 
@@ -53,7 +54,7 @@ func TestStoresWithoutANameShareNothing(t *testing.T) {
 
 func TestMaxStateIsOfNewToo(t *testing.T) {
 	s := memory.New(store.Config{MaxState: 1})
-	if _, err := s.Save(t.Context(), "k", "k", []byte("xy"), 0); !errors.Is(err, store.ErrStateTooLarge) {
+	if _, err := s.Save(t.Context(), "k", "k", []byte("xy"), 0); !errors.Is(err, grainstore.ErrStateTooLarge) {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/internal/grainstore"
 	"github.com/sabir-go/sabir/internal/redis"
 	"github.com/sabir-go/sabir/internal/replication"
 )
 
 func init() {
-	store.Register("redis", driver{})
-	store.Register("rediss", driver{})
+	grainstore.Register("redis", driver{})
+	grainstore.Register("rediss", driver{})
 }
 
 const (
@@ -42,7 +43,7 @@ const (
 const tokenBits = 12
 
 // versionOf is a slot's version: r, and the first bits of its token.
-func versionOf(r string, token store.Token) (uint64, error) {
+func versionOf(r string, token grainstore.Token) (uint64, error) {
 	n, err := strconv.ParseUint(r, 10, 64-tokenBits)
 	return n<<tokenBits | uint64(token[0])<<4 | uint64(token[1])>>4, err
 }
@@ -99,7 +100,7 @@ return slot`)
 
 type driver struct{}
 
-func (driver) Open(ctx context.Context, at *url.URL, config store.Config) (store.Backend, error) {
+func (driver) Open(ctx context.Context, at *url.URL, config grainstore.Config) (grainstore.Backend, error) {
 	a, err := redis.Parse(at, config.TLS)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
@@ -107,7 +108,7 @@ func (driver) Open(ctx context.Context, at *url.URL, config store.Config) (store
 	option := a.Options()
 	option.ClientName, option.ConnWriteTimeout, option.Dialer.Timeout = config.Name, answerLimit, dialLimit
 	option.AlwaysPipelining = true // else a context that is cancelled is noticed only at its deadline
-	server, err := redis.Open(ctx, a, option, config.Logger())
+	server, err := redis.Open(ctx, a, option, config.Log)
 	if err != nil {
 		return nil, fmt.Errorf("store: %s: %w", a.Name, unopened(err))
 	}
@@ -134,7 +135,7 @@ type backend struct {
 // slot is the key of a grain. A kind has no colon, so that no two grains have one.
 func (b *backend) slot(kind, key string) string { return b.prefix + kind + ":" + key }
 
-func (b *backend) Read(ctx context.Context, kind, key string) (slot store.Slot, err error) {
+func (b *backend) Read(ctx context.Context, kind, key string) (slot grainstore.Slot, err error) {
 	answer, unconfirmed := b.look(ctx, b.slot(kind, key))
 	fields, err := answer.ToArray()
 	if err == nil && len(fields) != 4 {
@@ -154,7 +155,7 @@ func (b *backend) Read(ctx context.Context, kind, key string) (slot store.Slot, 
 		return slot, failure(err)
 	}
 	token, _ := fields[1].ToString()
-	slot.Token = store.ParseToken(token)
+	slot.Token = grainstore.ParseToken(token)
 	if slot.Version, err = versionOf(version, slot.Token); err != nil {
 		return slot, fmt.Errorf("store: the key %q holds something that this package has not written: %w", b.slot(kind, key), err)
 	}
@@ -173,7 +174,7 @@ func (b *backend) look(ctx context.Context, slot string) (rueidis.RedisResult, e
 	return answers[0], err
 }
 
-func (b *backend) Write(ctx context.Context, kind, key string, expect uint64, slot store.Slot) (uint64, error) {
+func (b *backend) Write(ctx context.Context, kind, key string, expect uint64, slot grainstore.Slot) (uint64, error) {
 	gone := "0"
 	if slot.Gone {
 		gone = "1"

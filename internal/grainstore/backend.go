@@ -1,4 +1,4 @@
-package store
+package grainstore
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 )
 
 // Backend is the interface that a driver implements: it reads a slot, and replaces it if it is still the one that was read.
-// [New] makes a [Store] of it.
+// Package actor/grain/store makes a Store of it.
 //
 // A key's slot has versions that only grow and are never used twice, whatever is written. Deleting a grain writes a slot
 // that marks that. A backend may let such a slot go after a day, if a slot made later has a greater version all the same.
@@ -38,17 +38,11 @@ type Slot struct {
 	State   []byte
 }
 
-func (s Slot) entry() Entry {
-	if s.Gone || s.Version == 0 {
-		return Entry{}
-	}
-	return Entry{State: s.State, Revision: s.Version}
-}
-
 // Token identifies a write: 128 random bits. Repetitions of a write have the same one.
 type Token [16]byte
 
-func newToken() (t Token) {
+// NewToken makes the token of a new write.
+func NewToken() (t Token) {
 	rand.Read(t[:]) // never fails
 	return t
 }
