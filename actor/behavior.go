@@ -20,8 +20,11 @@ import (
 //
 // All callbacks of one process run one at a time. They may block without holding up other processes.
 //
-// Two more callbacks are found by their name on *S: Terminate(p *actor.Process, reason error), which runs when the process ends
-// other than by Kill, and Inspect() any, which returns something to show about the process and must not change the state.
+// Two more callbacks are found by their name on *S:
+//   - Terminate(p *actor.Process, reason error) runs as the last one when the process ends other than by Kill. It may send, but not
+//     start anything.
+//   - Inspect() any returns something to show about the process, see System.Inspect. It runs between two messages, and must not change
+//     the state nor keep what is in it: others read what it returns.
 type Behavior[S, A any] struct {
 	d    definition
 	init func(*S, *Process, A) error

@@ -17,7 +17,7 @@ import (
 //
 // Where the state of the process is known, Ask has both types checked by the compiler.
 //
-// It waits until ctx ends, or for CallTimeout where ctx has no deadline. The process does not handle a call that it has not begun by
+// It waits until ctx ends, or for 5 s where ctx has no deadline. The process does not handle a call that it has not begun by
 // then; the answer to one that it has is lost. While a process waits in a call it handles nothing else, and others are not held up; one
 // that calls itself gets ErrCallTimeout at once. The error is the handler's own, or
 //
@@ -144,8 +144,8 @@ func Reply[Out any](from Sender, r Request, out Out) {
 	answer(p, r, out)
 }
 
-// ReplyError answers a call with an error.
-func ReplyError(from Sender, r Request, err error) {
+// Fail answers the call with an error. As with Reply, only the first answer counts.
+func (r Request) Fail(from Sender, err error) {
 	if p := from.process(); p != nil {
 		p.box.flushHeld()
 	}

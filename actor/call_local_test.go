@@ -53,7 +53,7 @@ func TestACallMayBeAnsweredLater(t *testing.T) {
 		"twice, of which the first counts": func(_ *testing.T, s *System, p *Process) {
 			Reply(p, p.Request(), any("late"))
 			Reply(p, p.Request(), any("later"))
-			ReplyError(p, p.Request(), errOut)
+			p.Request().Fail(p, errOut)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestACallMayBeAnsweredLaterWithAnError(t *testing.T) {
 		pid := spawn(t, s, hooks{})
 		_, err := Call[any](t.Context(), s, pid, ask{func(p *Process) (any, error) {
 			r := p.Request()
-			go func() { ReplyError(s, r, errOut) }()
+			go func() { r.Fail(s, errOut) }()
 			return nil, ErrNoReply
 		}})
 		wantError(t, err, errOut)
@@ -115,7 +115,7 @@ func TestAProcessThatCallsItselfIsNotHeldUp(t *testing.T) {
 	})
 }
 
-func TestACallEndsAfterCallTimeoutWhereTheContextHasNoDeadline(t *testing.T) {
+func TestACallEndsAfterFiveSecondsWhereTheContextHasNoDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		pid := spawn(t, s, hooks{})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -125,7 +125,7 @@ func TestACallEndsAfterCallTimeoutWhereTheContextHasNoDeadline(t *testing.T) {
 				started := time.Now()
 				_, err := Call[any](ctx, s, pid, ask{func(*Process) (any, error) { return nil, ErrNoReply }})
 				wantError(t, err, ErrCallTimeout)
-				if waited := time.Since(started); waited != CallTimeout {
+				if waited := time.Since(started); waited != callTimeout {
 					t.Errorf("it waited for %s", waited)
 				}
 			}
@@ -146,7 +146,7 @@ func TestManyCallsEndEachAtItsOwnTime(t *testing.T) {
 			}()
 		}
 		for range 20 {
-			if d := <-waited; d != CallTimeout {
+			if d := <-waited; d != callTimeout {
 				t.Errorf("one waited for %s", d)
 			}
 		}
@@ -254,7 +254,7 @@ func TestACallWhoseHandlerPanicsFailsWithThePanic(t *testing.T) {
 	bubble(t, func(t *testing.T, s *System) {
 		pid := spawn(t, s, hooks{})
 		_, err := Call[any](t.Context(), s, pid, ask{func(*Process) (any, error) { panic("oh") }})
-		wantError(t, err, ErrPanic)
+		wantError(t, err, errPanic)
 		bubbletest.Wait()
 		if s.Alive(pid) {
 			t.Error("it lives on")
@@ -347,7 +347,7 @@ func TestCallsInACircleEndByTheTimeout(t *testing.T) {
 			}})
 		}})
 		wantError(t, err, ErrCallTimeout)
-		if waited := time.Since(started); waited != CallTimeout {
+		if waited := time.Since(started); waited != callTimeout {
 			t.Errorf("it waited for %s", waited)
 		}
 		in(t, s, a, func(*Process) {})
@@ -374,7 +374,7 @@ func TestACallThatNobodyWaitsForAnyMoreIsNotHandled(t *testing.T) {
 		"its deadline has passed": func() (context.Context, context.CancelFunc) {
 			return context.WithTimeout(context.Background(), time.Second)
 		},
-		"CallTimeout has passed": func() (context.Context, context.CancelFunc) { return context.Background(), func() {} },
+		"callTimeout has passed": func() (context.Context, context.CancelFunc) { return context.Background(), func() {} },
 		"its caller has cancelled it": func() (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(context.Background())
 			time.AfterFunc(time.Second, cancel)
@@ -384,7 +384,7 @@ func TestACallThatNobodyWaitsForAnyMoreIsNotHandled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *System) {
 				pid := spawn(t, s, hooks{})
-				Send(s, pid, do{func(*Process) error { time.Sleep(CallTimeout + time.Second/2); return nil }})
+				Send(s, pid, do{func(*Process) error { time.Sleep(callTimeout + time.Second/2); return nil }})
 				handled := false
 				ctx, cancel := limit()
 				defer cancel()

@@ -7,8 +7,8 @@ import (
 	seam "github.com/sabir-go/sabir/actor/internal/stepping"
 )
 
-// CallTimeout bounds a call whose context has no deadline.
-const CallTimeout = 5 * time.Second
+// callTimeout bounds a call whose context has no deadline.
+const callTimeout = 5 * time.Second
 
 // deadlines holds the calls that have no deadline of their own. They all wait equally long, so the list is in the order in
 // which they expire and one timer is enough.
@@ -31,7 +31,7 @@ type deadline struct {
 type expiring interface{ expired(turn uint64) }
 
 func (d *deadlines) add(e *deadline, turn uint64) {
-	at := d.clock.Now().Add(CallTimeout)
+	at := d.clock.Now().Add(callTimeout)
 	d.mu.Lock()
 	e.turn, e.at, e.listed = turn, at, true
 	e.prev, e.next = d.last, nil
@@ -45,7 +45,7 @@ func (d *deadlines) add(e *deadline, turn uint64) {
 	d.armed = true
 	d.mu.Unlock()
 	if arm {
-		d.clock.AfterFunc(CallTimeout, d.expire)
+		d.clock.AfterFunc(callTimeout, d.expire)
 	}
 }
 

@@ -51,7 +51,7 @@
 //	actor.Send(p, actor.Name{Name: "orders", Node: "shop-2"}, Place{Item: "tea"})
 //
 // A [PID] names one process of the cluster and can be sent in messages. Messages between two processes keep their order and
-// arrive once or not at all. [AllowRemoteSpawn] lets other nodes start a behaviour here.
+// arrive once or not at all. [Behavior.AllowRemoteSpawn] lets other nodes start a behaviour here.
 //
 // # The way of a message to another node
 //

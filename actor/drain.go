@@ -143,7 +143,7 @@ func (p *Process) receive(l *envelope, mine *queue) error {
 			return reason
 		}
 	}
-	if k == downKind && !p.acceptsDown(&l.body.(*batch[Down]).items[0]) || k == eventDownKind && !p.dropSubscription(l.body.(*batch[TopicDown]).items[0].of) {
+	if k == downKind && !p.acceptsDown(&l.body.(*batch[Down]).items[0]) {
 		p.discard(l)
 		return nil
 	}
@@ -229,7 +229,7 @@ func (p *Process) failed(what string, value any) error {
 	if value != nil {
 		return p.panicked(what, value)
 	}
-	p.exit = problem(ErrPanic, p.pid.Node(), "%s of %s %s ended its goroutine", what, p.entry.behavior.name, p.pid)
+	p.exit = problem(errPanic, p.pid.Node(), "%s of %s %s ended its goroutine", what, p.entry.behavior.name, p.pid)
 	p.system.log.Error("a process ended its goroutine", "pid", p.pid.String(), "behavior", p.entry.behavior.name, "in", what, "stack", string(debug.Stack()))
 	return p.exit
 }
@@ -238,7 +238,7 @@ func (p *Process) failed(what string, value any) error {
 func (p *Process) endAfterExit(mine *queue) {
 	reason := p.exit
 	if reason == nil {
-		reason = problem(ErrPanic, p.system.nodeName(), "%s ended its goroutine", p.pid)
+		reason = problem(errPanic, p.system.nodeName(), "%s ended its goroutine", p.pid)
 	}
 	p.exit = nil
 	if l := p.current; l != nil {
@@ -264,7 +264,7 @@ func (p *Process) endAfterExit(mine *queue) {
 
 // panicked logs a panic and makes an error of it.
 func (p *Process) panicked(what string, value any) error {
-	err := problem(ErrPanic, p.pid.Node(), "%s of %s %s: %v", what, p.entry.behavior.name, p.pid, value)
+	err := problem(errPanic, p.pid.Node(), "%s of %s %s: %v", what, p.entry.behavior.name, p.pid, value)
 	p.system.log.Error("panic in a process", "pid", p.pid.String(), "behavior", p.entry.behavior.name, "in", what, "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
 	return err
 }

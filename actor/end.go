@@ -15,12 +15,15 @@ type Exit struct {
 	of     *subscription
 }
 
-// Down is sent to a process when one that it monitors has ended, or when the node of that process was lost.
+// Down is sent to a process when one that it monitors has ended, or when the node of that process was lost; and when a topic has
+// ended, see SubscribeMonitored.
 type Down struct {
 	Ref    MonitorRef
 	PID    PID  // zero if no process had the monitored name
-	Name   Name // set if a name was monitored
+	Name   Name // set if a name or a topic was monitored
 	Reason error
+
+	of *subscription // of a topic
 }
 
 var (
@@ -28,9 +31,8 @@ var (
 	downKind = &messagesOf[Down]().k
 )
 
-// Terminator is implemented by states that have something to do when their process ends.
-type Terminator interface {
-	// Terminate runs as the last callback, not after Kill. It may send, but not start anything.
+// terminator is implemented by states that have something to do when their process ends: see Behavior.
+type terminator interface {
 	Terminate(p *Process, reason error)
 }
 
@@ -122,7 +124,7 @@ func (p *Process) traps() bool {
 func (p *Process) end(mine *queue, reason error, last bool) {
 	s, at := p.system, p.entry
 	p.ending, p.reason = terminating, reason
-	if t, ok := at.state.(Terminator); ok && last {
+	if t, ok := at.state.(terminator); ok && last {
 		p.terminate(t, reason)
 	}
 	p.box.flush()
@@ -175,7 +177,7 @@ func (p *Process) end(mine *queue, reason error, last bool) {
 	}
 }
 
-func (p *Process) terminate(t Terminator, reason error) {
+func (p *Process) terminate(t terminator, reason error) {
 	returned := false
 	defer func() {
 		if !returned {

@@ -92,7 +92,7 @@ func TestTheNameOfAnEventIsFreeWhenItsEndIsReported(t *testing.T) {
 	reported := make(chan struct{})
 	var once sync.Once
 	subscriber := spawn(t, s, hooks{any: func(_ *Process, m any) error {
-		if _, ok := m.(TopicDown); ok {
+		if _, ok := m.(Down); ok {
 			once.Do(func() { close(reported) })
 		}
 		return nil
@@ -116,7 +116,7 @@ func TestTheNameOfAnEventIsFreeWhenItsEndIsReported(t *testing.T) {
 	s.events.mu.Unlock()
 	<-ended
 	<-reported
-	if _, err := s.events.find(s, "it"); !errors.Is(err, ErrNoTopic) {
+	if _, err := s.events.find(s, "it"); !errors.Is(err, errNoTopic) {
 		t.Error(err)
 	}
 }

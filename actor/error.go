@@ -32,12 +32,12 @@ var (
 	errBadQuery = sabir.NewError(sabir.CodeInvalidArgument, "BadQuery", "the query cannot be answered")
 	// ErrSystemStopped: the system has stopped, or has not started.
 	ErrSystemStopped = sabir.NewError(sabir.CodeUnavailable, "SystemStopped", "the system of processes is not running").AsRetryable()
-	// ErrNotPermitted: the other node does not let others do that.
-	ErrNotPermitted = sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "the node does not permit that")
-	// ErrPanic: a callback panicked.
-	ErrPanic = sabir.NewError(sabir.CodeInternal, "Panic", "a callback panicked")
-	// ErrInitTimeout: Init did not end in time.
-	ErrInitTimeout = sabir.NewError(sabir.CodeDeadlineExceeded, "InitTimeout", "Init took too long")
+	// errNotPermitted: the other node does not let others do that.
+	errNotPermitted = sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "the node does not permit that")
+	// errPanic is sabir.ErrPanic, to errors.Is, and says of processes what that says of handlers.
+	errPanic = sabir.NewError(sabir.CodeInternal, "Panic", "a callback panicked")
+	// errInitTimeout: Init did not end in time.
+	errInitTimeout = sabir.NewError(sabir.CodeDeadlineExceeded, "InitTimeout", "Init took too long")
 )
 
 // ErrNoReply is returned by a handler of calls that answers later: see Process.Request. It is no failure and reaches no caller.

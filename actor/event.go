@@ -10,24 +10,11 @@ import (
 // to others on its node. The topic ends with the process that made it, or by End.
 type Topic[T any] struct{ hub *hub }
 
-// TopicDown is sent to a process that subscribed with SubscribeMonitored, when the topic has ended. All values published before come
-// before it.
-type TopicDown struct {
-	Topic    Name // as given to SubscribeMonitored
-	Ref      MonitorRef
-	Producer PID // zero where there was none
-	// Reason is the reason of the producer's end, ErrNormal after End, ErrNoTopic where there was no such topic, or
-	// ErrNoConnection when its node was lost.
-	Reason error
-
-	of *subscription
-}
-
 var (
-	// ErrNoTopic: no topic of this name is registered on that node, or no longer.
-	ErrNoTopic = sabir.NewError(sabir.CodeNotFound, "NoTopic", "no such topic")
-	// ErrSubscribed: the process has subscribed to the topic already.
-	ErrSubscribed = sabir.NewError(sabir.CodeAlreadyExists, "Subscribed", "the process has subscribed to this topic already")
+	// errNoTopic: no topic of this name is registered on that node, or no longer.
+	errNoTopic = sabir.NewError(sabir.CodeNotFound, "NoTopic", "no such topic")
+	// errSubscribed: the process has subscribed to the topic already.
+	errSubscribed = sabir.NewError(sabir.CodeAlreadyExists, "Subscribed", "the process has subscribed to this topic already")
 )
 
 // TopicConfig has the settings of a topic.
@@ -73,10 +60,10 @@ func NewTopic[T any](p *Process, name string, config TopicConfig) (*Topic[T], er
 // of Publish, with the producer as sender, with normal priority. A subscriber whose mailbox is full loses the value (Stats
 // counts it; DropOldest loses an older message instead) and holds up no one, even if its rule is Wait.
 //
-// Publish waits while Backlog values have not been delivered yet, SendTimeout at most; then no subscriber gets the value, and
-// the error is ErrMailboxFull. ErrNoTopic after the topic's end.
-func Publish[T any](from Sender, topic *Topic[T], value T) error {
-	h, by := topic.hub, from.process()
+// Publish waits while Backlog values have not been delivered yet, 5 s at most; then no subscriber gets the value, and
+// the error is ErrMailboxFull. NoTopic after the topic's end.
+func (e *Topic[T]) Publish(from Sender, value T) error {
+	h, by := e.hub, from.process()
 	if err := h.beginPublish(by); err != nil {
 		return err
 	}
@@ -97,19 +84,21 @@ func (e *Topic[T]) Name() string { return e.hub.name.Name }
 // Topic set comes after the last value, which ends the process as that of a link does: not if it has a handler for Exit, or
 // the reason is ErrNormal.
 //
-// ErrNoTopic where this node has no such topic, ErrNotHandled where the behaviour has no handler for its values, ErrSubscribed.
+// NoTopic where this node has no such topic, ErrNotHandled where the behaviour has no handler for its values, Subscribed where this process has subscribed to it already.
 // Of a topic on another node that shows later, by an Exit.
 func (p *Process) Subscribe(topic Name) error {
 	_, err := p.subscribe(topic, true)
 	return err
 }
 
-// SubscribeMonitored is Subscribe, but the end comes as a TopicDown.
+// SubscribeMonitored is Subscribe, but the end of the topic comes as a Down, after all values that were published before. Its Name is
+// topic, its PID that of the producer, zero where there was none, and its Reason that of the producer's end, ErrNormal after End, NoTopic
+// where there was no such topic, or ErrNoConnection when its node was lost.
 func (p *Process) SubscribeMonitored(topic Name) (MonitorRef, error) {
 	return p.subscribe(topic, false)
 }
 
-// Unsubscribe ends the subscription to a topic, if there is one. No Exit or TopicDown of it comes after that; values that lie
+// Unsubscribe ends the subscription to a topic, if there is one. No Exit or Down of it comes after that; values that lie
 // in the mailbox already do.
 func (p *Process) Unsubscribe(topic Name) {
 	name := p.system.events.key(p.system, topic)
@@ -133,7 +122,7 @@ func (p *Process) subscribe(topic Name, link bool) (MonitorRef, error) {
 	for _, other := range e.subs {
 		if other.name == sub.name {
 			p.entry.mu.Unlock()
-			return 0, problem(ErrSubscribed, s.nodeName(), "%s", topic)
+			return 0, problem(errSubscribed, s.nodeName(), "%s", topic)
 		}
 	}
 	e.subs = append(e.subs, sub)
@@ -214,8 +203,6 @@ func (p *Process) dropSubscription(sub *subscription) bool {
 	return r != nil && r.events != nil && r.events.take(func(s *subscription) bool { return s == sub }) != nil
 }
 
-var eventDownKind = &messagesOf[TopicDown]().k
-
 // over makes the envelope that reports the end of the topic.
 func (sub *subscription) over(producer PID, reason error) *envelope {
 	if sub.link {
@@ -223,7 +210,7 @@ func (sub *subscription) over(producer PID, reason error) *envelope {
 		l.priority = PriorityNormal // after the values
 		return l
 	}
-	l := &messagesOf[TopicDown]().envelopeOf(TopicDown{Topic: sub.given, Ref: sub.ref, Producer: producer, Reason: reason, of: sub}).head
+	l := &messagesOf[Down]().envelopeOf(Down{Name: sub.given, Ref: sub.ref, PID: producer, Reason: reason, of: sub}).head
 	l.from = producer
 	return l
 }

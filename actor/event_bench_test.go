@@ -78,7 +78,7 @@ func BenchmarkPublish(b *testing.B) {
 			before := processorTime()
 			for b.Loop() {
 				f.left.Store(int64(n))
-				if err := Publish(s, ev, tick{N: 1}); err != nil {
+				if err := ev.Publish(s, tick{N: 1}); err != nil {
 					b.Fatal(err)
 				}
 				<-f.over

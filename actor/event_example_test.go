@@ -20,7 +20,7 @@ func (t *ticker) Init(p *actor.Process, _ struct{}) (err error) {
 	t.quotes, err = actor.NewTopic[quote](p, "quotes", actor.TopicConfig{Keep: 1})
 	return err
 }
-func (t *ticker) Quote(p *actor.Process, q quote) error { return actor.Publish(p, t.quotes, q) }
+func (t *ticker) Quote(p *actor.Process, q quote) error { return t.quotes.Publish(p, q) }
 
 var tickerBehavior = actor.Define("ticker", (*ticker).Init, actor.OnMessage((*ticker).Quote))
 

@@ -50,7 +50,7 @@ func (h *hub) change(sub *subscription, shard int) error {
 	h.mu.Lock()
 	if h.over {
 		h.mu.Unlock()
-		return problem(ErrNoTopic, h.system.nodeName(), "%q has ended", h.name)
+		return problem(errNoTopic, h.system.nodeName(), "%q has ended", h.name)
 	}
 	r := h.relays[shard]
 	if r == nil {
@@ -109,7 +109,7 @@ func (h *hub) beginPublish(by *Process) error {
 	}
 	if h.over {
 		h.mu.Unlock()
-		return problem(ErrNoTopic, h.system.nodeName(), "%q has ended", h.name)
+		return problem(errNoTopic, h.system.nodeName(), "%q has ended", h.name)
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (h *hub) full() bool {
 // waitForSpace waits until no relay has a full backlog. Call it with mu held; it returns with mu held unless it returns an
 // error.
 func (h *hub) waitForSpace(by *Process) error {
-	late := time.NewTimer(SendTimeout)
+	late := time.NewTimer(sendTimeout)
 	defer late.Stop()
 	if by != nil {
 		by.beginBlocking()
@@ -179,7 +179,7 @@ func (h *hub) waitForSpace(by *Process) error {
 		select {
 		case <-spaceFreed:
 		case <-late.C:
-			return problem(ErrMailboxFull, h.system.nodeName(), "%d values of the topic %q wait, and there was no room within %s", h.config.Backlog, h.name, SendTimeout)
+			return problem(ErrMailboxFull, h.system.nodeName(), "%d values of the topic %q wait, and there was no room within %s", h.config.Backlog, h.name, sendTimeout)
 		}
 		h.mu.Lock()
 	}

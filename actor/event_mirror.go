@@ -176,7 +176,7 @@ func (m *mirrorProcess) Begin(p *Process, _ mirrorBegins) error {
 	accepted, err := Call[eventAccepted](p.Context(), p, Name{Name: eventsName, Node: m.name.Node}, eventJoin{m.name.Name})
 	if err != nil {
 		if errors.Is(err, ErrNoProcess) { // which comes with the node's first topic
-			err = problem(ErrNoTopic, m.name.Node, "%q", m.name.Name)
+			err = problem(errNoTopic, m.name.Node, "%q", m.name.Name)
 		}
 		m.over(err)
 		return ErrNormal
@@ -241,7 +241,7 @@ func (h *hub) joinRemote(mirror PID) (eventAccepted, error) {
 	h.mu.Lock()
 	if h.over {
 		h.mu.Unlock()
-		return eventAccepted{}, problem(ErrNoTopic, h.system.nodeName(), "%q has ended", h.name.Name)
+		return eventAccepted{}, problem(errNoTopic, h.system.nodeName(), "%q has ended", h.name.Name)
 	}
 	r, err := h.newRelay()
 	if err != nil {

@@ -49,7 +49,7 @@ func (t *eventTable) find(s *System, name string) (*hub, error) {
 	if h, ok := t.local[name]; ok {
 		return h, nil
 	}
-	return nil, problem(ErrNoTopic, s.nodeName(), "%q", name)
+	return nil, problem(errNoTopic, s.nodeName(), "%q", name)
 }
 
 // key is the name by which a topic is known here: without a node if it is of this one.

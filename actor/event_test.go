@@ -34,7 +34,7 @@ func (s *seat) Exit(p *actor.Process, e actor.Exit) error {
 	return nil
 }
 
-var seatB = actor.Define("seat", (*seat).Init, actor.OnMessage(seatHears[price]), actor.OnMessage(seatHears[actor.TopicDown]), actor.OnMessage(seatHears[actor.GroupJoined]), actor.OnMessage(seatHears[actor.GroupLeft]), actor.OnMessage((*seat).Exit), actor.OnCall((*seat).Do))
+var seatB = actor.Define("seat", (*seat).Init, actor.OnMessage(seatHears[price]), actor.OnMessage(seatHears[actor.Down]), actor.OnMessage(seatHears[actor.GroupChange]), actor.OnMessage((*seat).Exit), actor.OnCall((*seat).Do))
 
 // plainSeat has no handler for Exit.
 type plainSeat struct{ seat }
@@ -127,7 +127,7 @@ func (w taken) publishes(ev *actor.Topic[price], from, to int) {
 	w.t.Helper()
 	w.must(func(p *actor.Process) error {
 		for n := from; n <= to; n++ {
-			if err := actor.Publish(p, ev, price{n}); err != nil {
+			if err := ev.Publish(p, price{n}); err != nil {
 				return err
 			}
 		}
@@ -200,7 +200,7 @@ func TestNewcomersInTheMiddleOfPublishingMissNothing(t *testing.T) {
 		producer.publishes(ev, 1, 1)
 		go producer.do(func(p *actor.Process) error {
 			for n := 2; n <= 2000; n++ {
-				if err := actor.Publish(p, ev, price{n}); err != nil {
+				if err := ev.Publish(p, price{n}); err != nil {
 					return err
 				}
 			}
@@ -244,11 +244,11 @@ func TestTheEndOfAnEventComesAfterItsLastValue(t *testing.T) {
 				if !ok || exit.Topic != event || exit.From != producer.pid || !errors.Is(exit.Reason, end.reason) {
 					t.Errorf("the linked one got %+v", exit)
 				}
-				down, ok := (watched{monitoring.pid, monitoring.received}).next(t).(actor.TopicDown)
-				if !ok || down.Topic != event || down.Ref != ref || down.Producer != producer.pid || !errors.Is(down.Reason, end.reason) {
+				down, ok := (watched{monitoring.pid, monitoring.received}).next(t).(actor.Down)
+				if !ok || down.Name != event || down.Ref != ref || down.PID != producer.pid || !errors.Is(down.Reason, end.reason) {
 					t.Errorf("the monitoring one got %+v", down)
 				}
-				if err := actor.Publish(here, ev, price{}); !errors.Is(err, actor.ErrNoTopic) {
+				if err := ev.Publish(here, price{}); !errors.Is(err, actor.ErrNoTopic) {
 					t.Errorf("publishing after the end: %v", err)
 				}
 			})
@@ -293,12 +293,12 @@ func TestAnEventThatIsNotThere(t *testing.T) {
 		all := joinMembers(t, "tcp://127.0.0.1:0", "a", "b")
 		w := sit(t, all[1].System)
 		w.monitors(actor.Name{Name: "none", Node: "a"}) // which has no topic at all
-		if down := (watched{w.pid, w.received}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNoTopic) {
+		if down := (watched{w.pid, w.received}).next(t).(actor.Down); !errors.Is(down.Reason, actor.ErrNoTopic) {
 			t.Error(down)
 		}
 		sit(t, all[0].System).announces("prices", actor.TopicConfig{})
 		w.monitors(actor.Name{Name: "none", Node: "a"})
-		if down := (watched{w.pid, w.received}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNoTopic) {
+		if down := (watched{w.pid, w.received}).next(t).(actor.Down); !errors.Is(down.Reason, actor.ErrNoTopic) {
 			t.Error(down)
 		}
 	})
@@ -306,7 +306,7 @@ func TestAnEventThatIsNotThere(t *testing.T) {
 		all := joinMembers(t, "tcp://127.0.0.1:0", "a")
 		w := sit(t, all[0].System)
 		w.monitors(actor.Name{Name: "prices", Node: "nowhere"})
-		if down := (watched{w.pid, w.received}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNoConnection) {
+		if down := (watched{w.pid, w.received}).next(t).(actor.Down); !errors.Is(down.Reason, actor.ErrNoConnection) {
 			t.Error(down)
 		}
 	})
@@ -324,11 +324,11 @@ func TestASubscriberOnAnotherNodeWithoutAHandlerGetsAnError(t *testing.T) {
 	event := actor.Name{Name: "strange", Node: "a"}
 	for range 2 { // it may try again
 		w.monitors(event)
-		if down := (watched{w.pid, w.received}).next(t).(actor.TopicDown); !errors.Is(down.Reason, actor.ErrNotHandled) {
+		if down := (watched{w.pid, w.received}).next(t).(actor.Down); !errors.Is(down.Reason, actor.ErrNotHandled) {
 			t.Error(down.Reason)
 		}
 	}
-	if err := actor.Publish(all[0].System, ev, stranger{1}); err != nil {
+	if err := ev.Publish(all[0].System, stranger{1}); err != nil {
 		t.Error(err)
 	}
 	for ev.Mirrors() > 0 { // which nothing needs
@@ -344,8 +344,8 @@ func TestTheLossOfItsNodeEndsAnEvent(t *testing.T) {
 	w.monitors(actor.Name{Name: "prices", Node: "a"})
 	w.wantsPrices(1, 1)
 	all[0].stop()
-	if _, ok := (watched{w.pid, w.received}).next(t).(actor.TopicDown); !ok {
-		t.Error("no TopicDown")
+	if _, ok := (watched{w.pid, w.received}).next(t).(actor.Down); !ok {
+		t.Error("no Down")
 	}
 }
 

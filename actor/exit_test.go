@@ -280,7 +280,7 @@ func TestTerminateIsTheLastCallback(t *testing.T) {
 		{"ErrNormal", func(*System, *Process) error { return ErrNormal }, ErrNormal},
 		{"Process.Stop", func(_ *System, p *Process) error { p.Stop(errOut); return nil }, errOut},
 		{"Process.Stop without a reason", func(_ *System, p *Process) error { p.Stop(nil); return nil }, ErrNormal},
-		{"a panic", func(*System, *Process) error { panic("oh") }, ErrPanic},
+		{"a panic", func(*System, *Process) error { panic("oh") }, errPanic},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *System) {
@@ -372,7 +372,7 @@ func TestAPanicEndsOnlyItsProcess(t *testing.T) {
 				if err := provoke(); err != nil {
 					t.Fatal(err)
 				}
-				want := error(ErrPanic)
+				want := error(errPanic)
 				if name == "in Terminate" {
 					want = errOut
 				}

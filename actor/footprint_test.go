@@ -33,7 +33,7 @@ func TestASleepingProcessTakesAtMost400Bytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := inUse()
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // more than CallTimeout: there are many to start
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // more than callTimeout: there are many to start
 			defer cancel()
 			if _, err := Call[any](ctx, s, parent, ask{func(p *Process) (any, error) {
 				for range n {

@@ -5,16 +5,12 @@ import (
 	"slices"
 )
 
-// GroupJoined is sent to the processes that monitor a group when a process has joined it.
-type GroupJoined struct {
+// GroupChange is sent to the processes that monitor a group when a process has joined or left it.
+type GroupChange struct {
 	Group string
 	PID   PID
-}
-
-// GroupLeft is sent to the processes that monitor a group when a process has left it: by Leave, by its end, or with its node.
-type GroupLeft struct {
-	Group string
-	PID   PID
+	// Joined is false where the process has left: by Leave, by its end, or with its node.
+	Joined bool
 }
 
 // maxGroups bounds how many groups a process is in, and how many it monitors.
@@ -72,8 +68,8 @@ func (p *Process) forgetGroup(group string) bool {
 	return true
 }
 
-// MonitorGroup returns the members of a group and reports each later change to this process, by GroupJoined and GroupLeft,
-// which come as PrioritySystem. Monitoring twice has no further effect. The group need not exist.
+// MonitorGroup returns the members of a group and reports each later change to this process, by a GroupChange,
+// which comes as PrioritySystem. Monitoring twice has no further effect. The group need not exist.
 func (p *Process) MonitorGroup(group string) ([]PID, error) {
 	if group == "" || len(group) > maxName {
 		return nil, fmt.Errorf("actor: the name of a group has 1 to %d bytes", maxName)

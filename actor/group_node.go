@@ -23,14 +23,20 @@ type (
 // statePart is the number of memberships in one groupState.
 const statePart = 500
 
+// membership is one process in one group.
+type membership struct {
+	group string
+	pid   PID
+}
+
 // groupKeeper is the state of that process. The memberships themselves are in groupTable; the keeper decides which changes of
 // other nodes are applied.
 type groupKeeper struct {
-	up map[string]map[GroupJoined]struct{} // nodes that are up, with the parts of their groupState so far; nil between two
+	up map[string]map[membership]struct{} // nodes that are up, with the parts of their groupState so far; nil between two
 }
 
 var groupKeeperBehavior = internalProcess(Define("groups", (*groupKeeper).Init,
-	OnMessage((*groupKeeper).Change), OnMessage((*groupKeeper).State), OnMessage((*groupKeeper).Up), OnMessage((*groupKeeper).Down)))
+	OnMessage((*groupKeeper).Change), OnMessage((*groupKeeper).State), OnMessage((*groupKeeper).Node)))
 
 // serve starts the keeper, when the system starts with its node.
 func (t *groupTable) serve(s *System) error {
@@ -39,27 +45,25 @@ func (t *groupTable) serve(s *System) error {
 }
 
 func (k *groupKeeper) Init(p *Process, _ struct{}) error {
-	k.up = make(map[string]map[GroupJoined]struct{})
+	k.up = make(map[string]map[membership]struct{})
 	p.MonitorNode("")
 	return nil
 }
 
-// Up sends a new node all memberships of this one.
-func (k *groupKeeper) Up(p *Process, up NodeUp) error {
-	k.up[up.Node] = nil
+// Node sends a new node all memberships of this one, and removes the members on one that is lost.
+func (k *groupKeeper) Node(p *Process, n NodeChange) error {
+	if !n.Up {
+		delete(k.up, n.Node)
+		p.system.groups.retainRemote(p.system, n.Node, nil)
+		return nil
+	}
+	k.up[n.Node] = nil
 	all := p.system.groups.memberships()
 	for first := true; first || len(all) > 0; first = false {
-		n := min(len(all), statePart)
-		k.send(p, up.Node, groupState{First: first, Last: n == len(all), Members: all[:n]})
-		all = all[n:]
+		count := min(len(all), statePart)
+		k.send(p, n.Node, groupState{First: first, Last: count == len(all), Members: all[:count]})
+		all = all[count:]
 	}
-	return nil
-}
-
-// Down removes the members on a node.
-func (k *groupKeeper) Down(p *Process, down NodeDown) error {
-	delete(k.up, down.Node)
-	p.system.groups.retainRemote(p.system, down.Node, nil)
 	return nil
 }
 
@@ -84,11 +88,11 @@ func (k *groupKeeper) State(p *Process, state groupState) error {
 		return nil
 	}
 	if state.First || k.up[node] == nil {
-		k.up[node] = make(map[GroupJoined]struct{})
+		k.up[node] = make(map[membership]struct{})
 	}
 	for _, c := range state.Members {
 		if _, ok := k.from(p, c.PID, c.Caster); ok {
-			k.up[node][GroupJoined{c.Group, c.PID}] = struct{}{}
+			k.up[node][membership{c.Group, c.PID}] = struct{}{}
 			c.Joined = true
 			p.system.groups.changeRemote(p.system, node, c)
 		}

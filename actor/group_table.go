@@ -83,11 +83,7 @@ func (t *groupTable) tidy(s *System, name string, g *group) {
 
 func (g *group) notify(s *System, joined bool, name string, pid PID) {
 	for watcher := range g.watchers {
-		if joined {
-			inform(s, watcher, GroupJoined{name, pid})
-		} else {
-			inform(s, watcher, GroupLeft{name, pid})
-		}
+		inform(s, watcher, GroupChange{name, pid, joined})
 	}
 }
 
@@ -228,7 +224,7 @@ func (t *groupTable) leaveRemote(s *System, node, name string, pid PID) {
 }
 
 // retainRemote removes the members on a node that are not in the set.
-func (t *groupTable) retainRemote(s *System, node string, in map[GroupJoined]struct{}) {
+func (t *groupTable) retainRemote(s *System, node string, in map[membership]struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for name, g := range t.groups {
@@ -237,7 +233,7 @@ func (t *groupTable) retainRemote(s *System, node string, in map[GroupJoined]str
 			continue
 		}
 		for _, pid := range slices.Clone(m.list) {
-			if _, kept := in[GroupJoined{name, pid}]; !kept {
+			if _, kept := in[membership{name, pid}]; !kept {
 				t.leaveRemote(s, node, name, pid)
 			}
 		}

@@ -48,18 +48,18 @@ func TestAMonitorOfAGroupGetsItsMembers(t *testing.T) {
 		}
 		first.joins("workers")
 		first.joins("workers") // which is once
-		w.wants(actor.GroupJoined{"workers", first.pid})
+		w.wants(actor.GroupChange{"workers", first.pid, true})
 		second.joins("workers")
-		w.wants(actor.GroupJoined{"workers", second.pid})
+		w.wants(actor.GroupChange{"workers", second.pid, true})
 		wantMembers(t, here, "workers", first.pid, second.pid)
 		wantMembers(t, at, "workers", first.pid, second.pid)
 		first.leaves("workers")
-		w.wants(actor.GroupLeft{"workers", first.pid})
+		w.wants(actor.GroupChange{"workers", first.pid, false})
 		at.Kill(second.pid)
-		w.wants(actor.GroupLeft{"workers", second.pid})
+		w.wants(actor.GroupChange{"workers", second.pid, false})
 		wantMembers(t, here, "workers")
 		first.joins("workers")
-		w.wants(actor.GroupJoined{"workers", first.pid})
+		w.wants(actor.GroupChange{"workers", first.pid, true})
 		if members := sit(t, here).monitorsGroup("workers"); !slices.Equal(members, []actor.PID{first.pid}) {
 			t.Errorf("a newcomer is notified of %v", members)
 		}
@@ -76,7 +76,7 @@ func TestLocalMembersComeFirst(t *testing.T) {
 	for i := range 6 {
 		m := sit(t, all[i%2].System)
 		m.joins("g")
-		w.wants(actor.GroupJoined{"g", m.pid})
+		w.wants(actor.GroupChange{"g", m.pid, true})
 	}
 	for i, pid := range all[0].Members("g") {
 		if want := []string{"a", "b"}[i/3]; pid.Node() != want {
@@ -95,7 +95,7 @@ func TestMembersThatWereThereBeforeANodeJoinedAreKnownToIt(t *testing.T) {
 	b := startMember(t, "b", all[0].node.Info().Addr)
 	w := sit(t, b.System)
 	if members := w.monitorsGroup("g"); len(members) == 0 {
-		w.wants(actor.GroupJoined{"g", old.pid})
+		w.wants(actor.GroupChange{"g", old.pid, true})
 	}
 	wantMembers(t, b.System, "g", old.pid)
 }
@@ -105,11 +105,11 @@ func TestTheLossOfANodeTakesItsMembersOut(t *testing.T) {
 	w, here, there := sit(t, all[0].System), sit(t, all[0].System), sit(t, all[1].System)
 	w.monitorsGroup("g")
 	here.joins("g")
-	w.wants(actor.GroupJoined{"g", here.pid})
+	w.wants(actor.GroupChange{"g", here.pid, true})
 	there.joins("g")
-	w.wants(actor.GroupJoined{"g", there.pid})
+	w.wants(actor.GroupChange{"g", there.pid, true})
 	all[1].stop()
-	w.wants(actor.GroupLeft{"g", there.pid})
+	w.wants(actor.GroupChange{"g", there.pid, false})
 	wantMembers(t, all[0].System, "g", here.pid)
 }
 
@@ -121,7 +121,7 @@ func TestSendGroupReachesAllMembersOnceAndInOrder(t *testing.T) {
 		for i := range 10 {
 			m := sit(t, []*actor.System{at, here}[i%2])
 			m.joins("g")
-			w.wants(actor.GroupJoined{"g", m.pid})
+			w.wants(actor.GroupChange{"g", m.pid, true})
 			members = append(members, m)
 		}
 		w.must(func(p *actor.Process) error {

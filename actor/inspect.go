@@ -69,8 +69,8 @@ type inspection struct{}
 var inspectKind = &messagesOf[inspection]().k
 
 // Inspect returns the result of the Inspect method of a process's state. It runs before the messages that wait in the mailbox.
-// It waits as a call does: until ctx ends, or for CallTimeout if ctx has no deadline. ErrNotHandled if the state has no
-// Inspect; ErrPanic if it panicked, which does not end the process.
+// It waits as a call does: until ctx ends, or for 5 s if ctx has no deadline. ErrNotHandled if the state has no
+// Inspect; sabir.ErrPanic if it panicked, which does not end the process.
 func (s *System) Inspect(ctx context.Context, pid PID) (any, error) {
 	w, turn := newWaiter[any](s)
 	c := messagesOf[inspection]().call(inspection{}, Request{to: w, turn: turn})
@@ -101,7 +101,7 @@ func (p *Process) inspected(l *envelope) {
 
 // inspect runs Inspect. If that panics, the caller gets the error. If it ends its goroutine, the process ends too.
 func (p *Process) inspect(call Request) (out any, err error) {
-	i, ok := p.entry.state.(inspect.Inspector)
+	i, ok := p.entry.state.(interface{ Inspect() any })
 	if !ok {
 		return nil, problem(ErrNotHandled, p.pid.Node(), "%s %s has no Inspect", p.entry.behavior.name, p.pid)
 	}

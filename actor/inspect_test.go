@@ -163,7 +163,7 @@ func TestInspectFailsWithoutHarm(t *testing.T) {
 
 		panics := spawn(t, s, hooks{inspect: func() any { panic("oh") }})
 		_, err = s.Inspect(t.Context(), panics)
-		wantError(t, err, ErrPanic)
+		wantError(t, err, errPanic)
 		in(t, s, panics, func(*Process) {})
 
 		empty := spawn(t, s, hooks{inspect: func() any { return nil }})

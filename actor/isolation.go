@@ -37,7 +37,7 @@ func (f *faults) contain(what, kind string, err error) error {
 		return err
 	}
 	f.log(what, kind, detail, stack)
-	e := sabir.Errorf(ErrPanic.Code, ErrPanic.Name, "%s of type %s: %w", what, kind, err)
+	e := sabir.Errorf(errPanic.Code, errPanic.Name, "%s of type %s: %w", what, kind, err)
 	e.Node = f.system.nodeName()
 	return e
 }
@@ -143,7 +143,7 @@ func errorOf(err error) *sabir.Error {
 	}
 	var e *sabir.Error
 	if !inGoroutine(func() { e = sabir.AsError(err) }) {
-		return sabir.NewError(sabir.CodeInternal, ErrPanic.Name, "the error's own code panicked")
+		return sabir.NewError(sabir.CodeInternal, errPanic.Name, "the error's own code panicked")
 	}
 	return e
 }

@@ -193,6 +193,9 @@ func (s *System) sendDown(to PID, d Down) {
 
 // acceptsDown reports whether the monitor still exists, removes it, and fills in d.Name if a name was monitored.
 func (p *Process) acceptsDown(d *Down) bool {
+	if d.of != nil {
+		return p.dropSubscription(d.of)
+	}
 	p.entry.mu.Lock()
 	defer p.entry.mu.Unlock()
 	if p.entry.cold == nil {

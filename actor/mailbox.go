@@ -10,8 +10,8 @@ import (
 // defaultMailbox is the bound of a mailbox, in messages, where Mailbox sets no other bound.
 const defaultMailbox = 1 << 20
 
-// SendTimeout bounds the time that a sender waits for space in a mailbox whose rule is Wait.
-const SendTimeout = 5 * time.Second
+// sendTimeout bounds the time that a sender waits for space in a mailbox whose rule is Wait.
+const sendTimeout = 5 * time.Second
 
 // push gives an envelope to a process, wherever that runs. by is the sending process, or nil; what it sent to the same process
 // before must have been pushed before, since this keeps the order. push takes over the envelope: on an error it has been freed
@@ -180,7 +180,7 @@ func (s *System) pushKnown(ctx context.Context, to PID, l *envelope, by *Process
 // waitForSpace waits until the envelope fits. Call it with at.mu held; it unlocks it.
 func (s *System) waitForSpace(ctx context.Context, at *entry, to PID, l *envelope, by *Process) error {
 	late := make(chan struct{})
-	stop := s.clock.AfterFunc(SendTimeout, func() { close(late) })
+	stop := s.clock.AfterFunc(sendTimeout, func() { close(late) })
 	defer stop()
 	if by != nil {
 		by.beginBlocking()
@@ -228,7 +228,7 @@ func (s *System) awaitSpace(ctx context.Context, to PID, spaceFreed, late <-chan
 		case <-late:
 		}
 	}
-	return problem(ErrMailboxFull, s.home.Value().node, "there was no room for %s within %s", to, SendTimeout)
+	return problem(ErrMailboxFull, s.home.Value().node, "there was no room for %s within %s", to, sendTimeout)
 }
 
 func (s *System) errNoProcess(pid PID) error {

@@ -135,10 +135,10 @@ func nothing(*Process) (any, error) { return nil, nil }
 
 func TestWhatAHandlerOfCallsSendsGoesBeforeTheAnswer(t *testing.T) {
 	for name, answer := range map[string]func(p *Process) (any, error){
-		"returned":   nothing,
-		"an error":   func(p *Process) (any, error) { return nil, ErrNormal },
-		"by Reply":   func(p *Process) (any, error) { Reply(p, p.Request(), any(1)); return nil, ErrNoReply },
-		"ReplyError": func(p *Process) (any, error) { ReplyError(p, p.Request(), ErrNormal); return nil, ErrNoReply },
+		"returned":     nothing,
+		"an error":     func(p *Process) (any, error) { return nil, ErrNormal },
+		"by Reply":     func(p *Process) (any, error) { Reply(p, p.Request(), any(1)); return nil, ErrNoReply },
+		"Request.Fail": func(p *Process) (any, error) { p.Request().Fail(p, ErrNormal); return nil, ErrNoReply },
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *System) {

@@ -38,8 +38,8 @@ func (p PID) Node() string {
 // Compare orders PIDs: by node, its run, and then by what else they are made of.
 func (p PID) Compare(other PID) int { return strings.Compare(p.String(), other.String()) }
 
-// String is the text form, such as "orders-1/18a3f0c2d1e00000/7.1": node, run of the node, entry and generation. ParsePID
-// reads it.
+// String is the text form, such as "orders-1/18a3f0c2d1e00000/7.1": node, run of the node, entry and generation.
+// UnmarshalText reads it.
 func (p PID) String() string {
 	if p.id == 0 {
 		return "none"
@@ -48,8 +48,8 @@ func (p PID) String() string {
 	return h.node + "/" + strconv.FormatUint(h.instance, 16) + "/" + strconv.FormatUint(uint64(uint32(p.id)), 10) + "." + strconv.FormatUint(p.id>>32, 10)
 }
 
-// ParsePID reads what PID.String wrote.
-func ParsePID(text string) (PID, error) {
+// parsePID reads what PID.String wrote.
+func parsePID(text string) (PID, error) {
 	if text == "none" {
 		return PID{}, nil
 	}
@@ -85,9 +85,9 @@ func cutLast(text, sep string) (before, after string, ok bool) {
 // MarshalText is String as bytes, for JSON and the like.
 func (p PID) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText is ParsePID.
+// UnmarshalText reads what String wrote.
 func (p *PID) UnmarshalText(text []byte) error {
-	read, err := ParsePID(string(text))
+	read, err := parsePID(string(text))
 	if err == nil {
 		*p = read
 	}

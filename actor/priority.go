@@ -30,7 +30,7 @@ const (
 	DropNewest
 	// DropOldest loses the message that has waited longest in the same queue, also one that SendConfirmed has confirmed.
 	DropOldest
-	// Wait makes the sender wait for space, at most for SendTimeout. A process that sends to itself, and a sender on another
+	// Wait makes the sender wait for space, at most for 5 s. A process that sends to itself, and a sender on another
 	// node, does not wait: for them it is Reject.
 	Wait
 )

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/actor/internal/sender"
 )
 
 // Process is a process as its own callbacks see it: what they send, call, start and ask for comes from here. It is valid
@@ -91,6 +92,8 @@ type Sender interface {
 	process() *Process // nil for a system
 }
 
+func init() { sender.System = func(from Sender) *System { return from.in() } }
+
 // beginBlocking announces that the callback is about to wait, so that another worker takes over until endBlocking. Without
 // them, a few waiting callbacks would stop all processes.
 func (p *Process) beginBlocking() {
@@ -104,9 +107,6 @@ func (p *Process) endBlocking() {
 		p.worker.scheduler.endBlocking(p.worker)
 	}
 }
-
-// SystemFromContext returns the system of a sender.
-func SystemFromContext(from Sender) *System { return from.in() }
 
 // SenderIsRemote reports whether the message or call being handled came from another node, even if its sender is not a process.
 func (p *Process) SenderIsRemote() bool { return p.current != nil && p.current.remote }

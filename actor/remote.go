@@ -62,12 +62,12 @@ func (n *network) pushConfirmed(ctx context.Context, to PID, l *envelope, by *Pr
 	return r.err
 }
 
-// withCallTimeout bounds a context that has no deadline by CallTimeout.
+// withCallTimeout bounds a context that has no deadline by callTimeout.
 func withCallTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, limited := ctx.Deadline(); limited {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, CallTimeout, ErrCallTimeout)
+	return context.WithTimeoutCause(ctx, callTimeout, ErrCallTimeout)
 }
 
 // asCallTimeout returns ErrCallTimeout in place of err if the timeout of withCallTimeout ended ctx.
@@ -96,7 +96,7 @@ func (a *pendingReply) wait(ctx context.Context, by *Process) (result, error) {
 func (s *session) confirmed(ctx context.Context, to PID, l *envelope, by *Process) (*pendingReply, error) {
 	values, ok := l.body.(outgoing)
 	if !ok {
-		return nil, ErrNoWireForm
+		return nil, errNoWireForm
 	}
 	number, err := s.typeNumber(ctx, by, l.body.kind())
 	if err != nil {

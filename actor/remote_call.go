@@ -17,7 +17,7 @@ const maxInbound = 1 << 18
 func (s *session) call(to PID, l *envelope, c callBody, by *Process) error {
 	values, ok := l.body.(outgoing)
 	if !ok {
-		return ErrNoWireForm
+		return errNoWireForm
 	}
 	ctx := c.context()
 	if ctx == nil {
@@ -262,7 +262,7 @@ func (c *remoteCall) failed(_ uint64, err error) {
 
 // answered is not used: replyRemote sends the answers of known types.
 func (c *remoteCall) answered(_ uint64, out any) {
-	c.failed(0, problem(ErrNoWireForm, c.session.system.nodeName(), "%T", out))
+	c.failed(0, problem(errNoWireForm, c.session.system.nodeName(), "%T", out))
 }
 
 // replyRemote must not be inlined: the answer is moved to the heap there, and only for callers on other nodes.
@@ -298,7 +298,7 @@ func (c *remoteCall) replyAny(by *Process, out any) {
 		c.reply(by, known.(typedKind).kind(), pointer.Interface())
 		return
 	}
-	c.failed(0, problem(ErrNoWireForm, c.session.system.nodeName(), "the answer is a %T, of which this program knows nothing: see Register", out))
+	c.failed(0, problem(errNoWireForm, c.session.system.nodeName(), "the answer is a %T, of which this program knows nothing: see Register", out))
 }
 
 // beginAnswer returns a buffer, and the beginning of an answer in it to which the value is to be appended; nil where no answer is to be made.

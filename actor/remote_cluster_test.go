@@ -76,7 +76,7 @@ func (m member) awaitNode(t testing.TB, node string) {
 	w := m.witness(t)
 	m.order(t, w, watchNode{node})
 	for {
-		if up, ok := w.next(t).(actor.NodeUp); ok && up.Node == node {
+		if n, ok := w.next(t).(actor.NodeChange); ok && n.Up && n.Node == node {
 			break
 		}
 	}
@@ -256,7 +256,7 @@ func (w *witness) StopSelf(*actor.Process, stopSelf) error { return errRefused }
 
 var witnessBehavior = actor.Define("witness", (*witness).Init,
 	actor.OnMessage((*witness).Item), actor.OnMessage((*witness).Holder), actor.OnMessage((*witness).SendAll), actor.OnMessage((*witness).StopSelf),
-	actor.OnMessage((*witness).Exit), actor.OnMessage(notify[actor.Down]), actor.OnMessage(notify[actor.NodeUp]), actor.OnMessage(notify[actor.NodeDown]),
+	actor.OnMessage((*witness).Exit), actor.OnMessage(notify[actor.Down]), actor.OnMessage(notify[actor.NodeChange]),
 	actor.OnCall((*witness).Echo), actor.OnCall((*witness).Refuse), actor.OnCall((*witness).Channels), actor.OnCall((*witness).Later), actor.OnCall((*witness).Asking),
 	actor.OnCall((*witness).Hang), actor.OnCall((*witness).Do), actor.OnCall((*witness).Alias),
 	actor.OnCall((*witness).WatchNode), actor.OnCall((*witness).ForgetNode), actor.OnCall((*witness).Link), actor.OnCall((*witness).Unlink),
@@ -299,6 +299,16 @@ func nextOf[M any](t testing.TB, w watched) M {
 		t.Fatalf("the process got %T %+v, not %T", got, got, m)
 	}
 	return m
+}
+
+// nextNode is nextOf a NodeChange, of a node that is up now or is not.
+func nextNode(t testing.TB, w watched, up bool) actor.NodeChange {
+	t.Helper()
+	n := nextOf[actor.NodeChange](t, w)
+	if n.Up != up {
+		t.Fatalf("the process got %+v", n)
+	}
+	return n
 }
 
 // order makes a witness do something, and waits until it has.

@@ -30,9 +30,9 @@ func ExampleSystem_Option() {
 		}
 		defer n.Stop(ctx)
 	}
-	actor.AllowRemoteSpawn(there, greeterBehavior, "two")
+	greeterBehavior.AllowRemoteSpawn(there, "two")
 
-	for len(here.Nodes()) == 0 { // a process would wait for NodeUp, see MonitorNode
+	for len(here.Nodes()) == 0 { // a process would wait for a NodeChange, see MonitorNode
 		runtime.Gosched()
 	}
 	pid, err := actor.Spawn(here, greeterBehavior, struct{}{}, actor.SpawnConfig{Node: "one"})

@@ -42,3 +42,10 @@ func (s *System) Say(node string, post []byte) (stands func() bool) {
 		return ok && known && now == said
 	}
 }
+
+// Errors that have names only, for tests of another package.
+var (
+	ErrNoTopic    = errNoTopic
+	ErrSubscribed = errSubscribed
+	ErrNoWireForm = errNoWireForm
+)

@@ -68,12 +68,12 @@ func TestAPIDOfAnEarlierRunOfANodeIsThatOfNoProcess(t *testing.T) {
 	}
 	one := m.witness(t)
 	m.order(t, one, watchNode{"b"})
-	nextOf[actor.NodeUp](t, one)
+	nextNode(t, one, true)
 	m.order(t, one, link{old.Of})
 	c.kill()
 	exit := nextOf[actor.Exit](t, one)
 	wantError(t, exit.Reason, actor.ErrNoConnection)
-	nextOf[actor.NodeDown](t, one)
+	nextNode(t, one, false)
 	wantError(t, actor.Send(m, old.Of, item{}), actor.ErrNoConnection)
 
 	c = startChild(t, "b")
@@ -83,7 +83,7 @@ func TestAPIDOfAnEarlierRunOfANodeIsThatOfNoProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Stop(context.Background())
-	nextOf[actor.NodeUp](t, one)
+	nextNode(t, one, true)
 	now, err := actor.Call[holder](t.Context(), m, actor.Name{Name: "witness", Node: "b"}, makeAlias{})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestAfterALostLinkNothingIsDuplicatedOrReordered(t *testing.T) {
 		to := b.witness(t)
 		one := a.witness(t)
 		a.order(t, one, watchNode{"b"})
-		nextOf[actor.NodeUp](t, one)
+		nextNode(t, one, true)
 		const n, rounds = 2000, 4
 		for round := range rounds {
 			sent := make(chan error, 1)
@@ -134,8 +134,8 @@ func TestAfterALostLinkNothingIsDuplicatedOrReordered(t *testing.T) {
 				sent <- err
 			}()
 			a.cut("b")
-			nextOf[actor.NodeDown](t, one)
-			nextOf[actor.NodeUp](t, one)
+			nextNode(t, one, false)
+			nextNode(t, one, true)
 			if err := <-sent; err != nil {
 				t.Fatal(err)
 			}
@@ -163,7 +163,7 @@ func TestSeveralLinksOfTwoNodesCarryOneSessionAfterAnother(t *testing.T) {
 	to, watching := b.witness(t), a.witness(t)
 	a.order(t, watching, watchNode{"b"})
 	for round := range 2 * links {
-		nextOf[actor.NodeUp](t, watching)
+		nextNode(t, watching, true)
 		a.inProcess(t, func(p *actor.Process) error {
 			for i := range 3000 {
 				if err := actor.Send(p, to.pid, item{Seq: i}); err != nil {
@@ -178,7 +178,7 @@ func TestSeveralLinksOfTwoNodesCarryOneSessionAfterAnother(t *testing.T) {
 			}
 		}
 		a.cut("b")
-		nextOf[actor.NodeDown](t, watching)
+		nextNode(t, watching, false)
 	}
 }
 
@@ -188,11 +188,11 @@ func TestWhatAPeerSaysAfterSomethingHostileIsNotRead(t *testing.T) {
 	watching := m[1].witness(t)
 	m[1].order(t, watching, watchNode{"a"})
 	for seq, behind := 1, false; !behind; seq += 2 {
-		nextOf[actor.NodeUp](t, watching)
+		nextNode(t, watching, true)
 		stands := m[0].Say("b", []byte{3, 99})
 		_ = actor.Send(m[0], to.pid, item{Seq: seq})
 		behind = stands() // and not over the next link already
-		nextOf[actor.NodeDown](t, watching)
+		nextNode(t, watching, false)
 		m[1].awaitNode(t, "a")
 		m[0].awaitNode(t, "b")
 		if err := actor.SendConfirmed(t.Context(), m[0], to.pid, item{Seq: seq + 1}); err != nil {

@@ -21,7 +21,7 @@ func TestTooManyLinksAndMonitorsOfAnotherNodeAreRefused(t *testing.T) {
 	t.Cleanup(b.stop)
 	a := startMember(t, "a", n.Info().Addr)
 	a.awaitNode(t, "b")
-	actor.AllowRemoteSpawn(s, sinkBehavior)
+	sinkBehavior.AllowRemoteSpawn(s)
 	one, two := a.witness(t), b.witness(t)
 	refs := make([]actor.MonitorRef, limit)
 	a.order(t, one, do{func(p *actor.Process) error {
@@ -111,7 +111,7 @@ func TestLinksAndMonitorsAreCountedExactly(t *testing.T) {
 	one = a.witness(t)
 	both(0, "the end of one")
 	a.order(t, one, watchNode{"b"})
-	nextOf[actor.NodeUp](t, one)
+	nextNode(t, one, true)
 	a.order(t, one, do{func(p *actor.Process) error { p.Monitor(two.pid); return p.Link(two.pid) }})
 	if _, err := actor.Call[echo](t.Context(), a, two.pid, echo{}); err != nil {
 		t.Fatal(err)
@@ -122,8 +122,8 @@ func TestLinksAndMonitorsAreCountedExactly(t *testing.T) {
 	a.cut("b")
 	nextOf[actor.Exit](t, one)
 	nextOf[actor.Down](t, one)
-	nextOf[actor.NodeDown](t, one)
-	nextOf[actor.NodeUp](t, one)
+	nextNode(t, one, false)
+	nextNode(t, one, true)
 	wantError(t, nextOf[actor.Exit](t, two).Reason, actor.ErrNoConnection)
 	b.awaitNode(t, "a")
 	both(0, "the link of the nodes was lost")

@@ -146,7 +146,7 @@ func TestWhenANodeIsLostLinksGetAnExitMonitorsADownAndThenTheNodeIsDown(t *testi
 		one := m[0].witness(t)
 		two, three, four := m[1].witness(t), m[1].witness(t, actor.SpawnConfig{Name: "three"}), m[2].witness(t)
 		m[0].order(t, one, watchNode{"b"})
-		nextOf[actor.NodeUp](t, one)
+		nextNode(t, one, true)
 		m[0].order(t, one, link{two.pid})
 		m[0].order(t, one, do{func(p *actor.Process) error {
 			p.MonitorName(actor.Name{Name: "three", Node: "b"})
@@ -164,7 +164,7 @@ func TestWhenANodeIsLostLinksGetAnExitMonitorsADownAndThenTheNodeIsDown(t *testi
 			t.Errorf("the down is %+v", down)
 		}
 		wantError(t, down.Reason, actor.ErrNoConnection)
-		if got := nextOf[actor.NodeDown](t, one); got.Node != "b" {
+		if got := nextNode(t, one, false); got.Node != "b" {
 			t.Error(got)
 		}
 		if _, err := actor.Call[echo](t.Context(), m[0], four.pid, echo{}); err != nil {
@@ -179,13 +179,13 @@ func TestNodeMonitorsTellHowThingsStandAndWhatChanges(t *testing.T) {
 	a := startMember(t, "a", address)
 	one, all := a.witness(t), a.witness(t)
 	a.order(t, one, watchNode{"b"})
-	if got := nextOf[actor.NodeDown](t, one); got.Node != "b" {
+	if got := nextNode(t, one, false); got.Node != "b" {
 		t.Error(got)
 	}
 	a.order(t, all, watchNode{""})
 	b := startMember(t, "b", a.node.Info().Addr)
 	for _, w := range []watched{one, all} {
-		if got := nextOf[actor.NodeUp](t, w); got.Node != "b" {
+		if got := nextNode(t, w, true); got.Node != "b" {
 			t.Error(got)
 		}
 	}
@@ -194,14 +194,14 @@ func TestNodeMonitorsTellHowThingsStandAndWhatChanges(t *testing.T) {
 	}
 	a.order(t, one, forgetNode{"b"})
 	b.stop()
-	if got := nextOf[actor.NodeDown](t, all); got.Node != "b" {
+	if got := nextNode(t, all, false); got.Node != "b" {
 		t.Error(got)
 	}
 	if got := a.Nodes(); len(got) != 0 {
 		t.Error(got)
 	}
 	_ = actor.Send(a, one.pid, item{})
-	nextOf[item](t, one) // and not NodeDown
+	nextOf[item](t, one) // and not a NodeChange
 }
 
 func TestANodeWithoutProcessesIsNeverUp(t *testing.T) {

@@ -224,7 +224,7 @@ func (n *network) bringUp(s *session) {
 	n.forgetRemoteCounts(s.home)
 	n.byHome.Store(s.home, s)
 	n.byNode.Store(s.node, s)
-	notifyWatchers(n, s.node, NodeUp{s.node})
+	n.notifyWatchers(NodeChange{s.node, true})
 }
 
 func (n *network) unlinked(l *wire.Link, err error) {
@@ -269,7 +269,7 @@ func (n *network) end(p *peer, err error) {
 		}
 		s.system.log.Debug("node of processes lost", "node", s.node, "reason", err)
 		n.lost(s.home)
-		notifyWatchers(n, s.node, NodeDown{s.node})
+		n.notifyWatchers(NodeChange{s.node, false})
 	}
 }
 

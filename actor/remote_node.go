@@ -1,13 +1,14 @@
 package actor
 
-// NodeUp is sent when the processes of a node can be reached.
-type NodeUp struct{ Node string }
+// NodeChange is sent to the processes that monitor a node.
+type NodeChange struct {
+	Node string
+	// Up is whether the processes of the node can be reached; false where they cannot any more, or yet. The Exits and Downs of links and
+	// monitors across come before that.
+	Up bool
+}
 
-// NodeDown is sent when the processes of a node cannot be reached, any more or yet. The Exits and Downs of links and monitors
-// across come before it.
-type NodeDown struct{ Node string }
-
-// MonitorNode reports the state of a node to this process, now and at each change, by NodeUp and NodeDown, which come as
+// MonitorNode reports the state of a node to this process, now and at each change, by a NodeChange, which comes as
 // PrioritySystem. "" stands for every node: then those that are up are reported now.
 func (p *Process) MonitorNode(node string) {
 	s, n := p.system, &p.system.remote
@@ -28,12 +29,11 @@ func (p *Process) MonitorNode(node string) {
 	p.entry.mu.Unlock()
 	if node == "" {
 		for _, up := range s.Nodes() {
-			inform(s, p.pid, NodeUp{up})
+			inform(s, p.pid, NodeChange{up, true})
 		}
-	} else if _, up := n.byNode.Load(node); up || node == s.nodeName() {
-		inform(s, p.pid, NodeUp{node})
 	} else {
-		inform(s, p.pid, NodeDown{node})
+		_, up := n.byNode.Load(node)
+		inform(s, p.pid, NodeChange{node, up || node == s.nodeName()})
 	}
 }
 
@@ -57,11 +57,11 @@ func (n *network) forget(node string, pid PID) {
 	}
 }
 
-// notifyWatchers sends a message to the processes that monitor a node, or all nodes. Call it with mu held.
-func notifyWatchers[M any](n *network, node string, m M) {
-	for _, of := range []string{node, ""} {
+// notifyWatchers tells the processes that monitor a node, or all nodes. Call it with mu held.
+func (n *network) notifyWatchers(c NodeChange) {
+	for _, of := range []string{c.Node, ""} {
 		for pid := range n.watchers[of] {
-			inform(n.system, pid, m)
+			inform(n.system, pid, c)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestRemoteNodeInAProcessOfItsOwn(t *testing.T) {
 	if err := n.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	actor.AllowRemoteSpawn(s, stuckBehavior)
+	stuckBehavior.AllowRemoteSpawn(s)
 	for _, name := range []string{"sink", "sink1"} {
 		if _, err := actor.Spawn(s, sinkBehavior, struct{}{}, actor.SpawnConfig{Name: name}); err != nil {
 			t.Fatal(err)

@@ -86,7 +86,7 @@ func newRigOver(t testing.TB, conn net.Conn) *rig {
 	if r.pid, err = calleeBehavior.Spec(sample{}, SpawnConfig{Name: "house"}).Start(s); err != nil {
 		t.Fatal(err)
 	}
-	AllowRemoteSpawn(s, calleeBehavior)
+	calleeBehavior.AllowRemoteSpawn(s)
 	return r
 }
 
@@ -260,7 +260,7 @@ func FuzzPosts(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // CallTimeout can pass on a machine that has much else to do
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // callTimeout can pass on a machine that has much else to do
 		defer cancel()
 		if got, err := Call[sample](ctx, r, pid, sample{N: 3}); err != nil && r.Alive(pid.PID()) || err == nil && got.N != 3 {
 			t.Fatal(got, err)

@@ -235,7 +235,7 @@ func (s *session) unlockDeclaring() { <-s.declaring }
 func (s *session) send(to PID, l *envelope, by *Process) error {
 	values, ok := l.body.(outgoing)
 	if !ok {
-		return ErrNoWireForm
+		return errNoWireForm
 	}
 	ctx := context.Background()
 	number, err := s.typeNumber(ctx, by, l.body.kind())

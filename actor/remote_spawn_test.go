@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 )
 
@@ -32,7 +33,7 @@ func TestAPermittedBehaviourStartsOnAnotherNode(t *testing.T) {
 	overNetworks(t, func(t *testing.T, address string) {
 		m := joinMembers(t, address, "a", "b")
 		a, b := m[0], m[1]
-		actor.AllowRemoteSpawn(b.System, childBehavior, "a")
+		childBehavior.AllowRemoteSpawn(b.System, "a")
 		parent := a.witness(t)
 		pid, err := actor.Spawn(a, childBehavior, childArgs{Parent: parent.pid}, actor.SpawnConfig{Node: "b", Name: "kid"})
 		if err != nil {
@@ -53,10 +54,10 @@ func TestAPermittedBehaviourStartsOnAnotherNode(t *testing.T) {
 
 func TestABehaviourThatIsNotPermittedDoesNotStart(t *testing.T) {
 	m := joinMembers(t, "mem://"+t.Name(), "a", "b")
-	actor.AllowRemoteSpawn(m[1].System, childBehavior, "c", "d")
+	childBehavior.AllowRemoteSpawn(m[1].System, "c", "d")
 	for _, b := range []*actor.Behavior[remoteChild, childArgs]{childBehavior, secretBehavior} {
 		_, err := actor.Spawn(m[0], b, childArgs{}, actor.SpawnConfig{Node: "b", Name: "kid"})
-		wantError(t, err, actor.ErrNotPermitted)
+		wantError(t, err, sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", ""))
 	}
 	_, err := actor.Spawn(m[0], childBehavior, childArgs{}, actor.SpawnConfig{Node: "nowhere"})
 	wantError(t, err, actor.ErrNoConnection)
@@ -69,7 +70,7 @@ func TestAProcessStartedLinkedOnAnotherNodeIsLinked(t *testing.T) {
 	overNetworks(t, func(t *testing.T, address string) {
 		m := joinMembers(t, address, "a", "b")
 		a, b := m[0], m[1]
-		actor.AllowRemoteSpawn(b.System, childBehavior)
+		childBehavior.AllowRemoteSpawn(b.System)
 		parent := a.witness(t)
 		spawn := func(config ...actor.SpawnConfig) (pid actor.PID) {
 			a.order(t, parent, do{func(p *actor.Process) (err error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/sabir-go/sabir/internal/native"
 )
 
-// ErrNoWireForm: a value cannot be sent to another node, since its type, or what is in it, has no form in the native codec.
-var ErrNoWireForm = sabir.NewError(sabir.CodeInvalidArgument, "NoWireForm", "the value cannot be sent to another node")
+// errNoWireForm: a value cannot be sent to another node, since its type, or what is in it, has no form in the native codec.
+var errNoWireForm = sabir.NewError(sabir.CodeInvalidArgument, "NoWireForm", "the value cannot be sent to another node")
 
 // registered holds the kinds that may be decoded by the name of their type: string to typedKind.
 var registered sync.Map
@@ -59,7 +59,7 @@ func (k *kind) coded() (*native.Dynamic, error) {
 }
 
 func noWireForm(name string, err error) error {
-	return sabir.Errorf(ErrNoWireForm.Code, ErrNoWireForm.Name, "%s: %s: %w", ErrNoWireForm.Message, name, err)
+	return sabir.Errorf(errNoWireForm.Code, errNoWireForm.Name, "%s: %s: %w", errNoWireForm.Message, name, err)
 }
 
 // encode appends values from the one at i on, each with its length before it, while dst is not longer than limit; at least
@@ -203,7 +203,7 @@ func (d *declared) readAnswer(t reflect.Type, data []byte, v any) error {
 	}
 	c, err := native.Of(t)
 	if err != nil {
-		return sabir.Errorf(ErrNoWireForm.Code, ErrNoWireForm.Name, "answers cannot come as %s: %w", t, err)
+		return sabir.Errorf(errNoWireForm.Code, errNoWireForm.Name, "answers cannot come as %s: %w", t, err)
 	}
 	if c.Schema().Hash() != d.writer.Hash() {
 		if c, err = c.From(d.writer); err != nil {

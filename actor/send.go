@@ -111,11 +111,11 @@ func SendPriority[M any, A Address](from Sender, to A, priority Priority, messag
 
 // SendConfirmed is Send with a confirmation: it returns nil when the message was put into the mailbox of the process, with all
 // that this process had sent there before, and an error when it was not. Where the process runs on another node, it waits for
-// that node's answer, as long as ctx allows, or for CallTimeout where ctx has no deadline; after ErrCallTimeout,
+// that node's answer, as long as ctx allows, or for 5 s where ctx has no deadline; after ErrCallTimeout,
 // ErrNoConnection and the error of ctx the message may lie there all the same.
 //
 // A full mailbox answers by its rule: ErrMailboxFull of Reject and DropNewest, which lose the message; of Wait after
-// SendTimeout, or the error of ctx when that ends first; DropOldest takes the message and loses the oldest. So in a mailbox with
+// 5 s, or the error of ctx when that ends first; DropOldest takes the message and loses the oldest. So in a mailbox with
 // DropOldest a message that was confirmed may be lost to later ones.
 //
 // A process that has no handler for the message refuses it with ErrNotHandled, on this node and on others. Nil does not mean that

@@ -300,7 +300,7 @@ func (b *treeBuilder) grow(tree *inspect.Tree, pid PID, level int) {
 // child is a supervised process with those below it.
 func (b *treeBuilder) child(c supervising.Child, level int) inspect.Tree {
 	tree := inspect.Tree{Process: inspect.Process{PID: c.PID, Behavior: c.Behavior}, ID: c.ID, Restart: c.Restart, Restarts: c.Restarts, State: c.State}
-	pid, err := ParsePID(c.PID)
+	pid, err := parsePID(c.PID)
 	if err != nil {
 		return tree // it has no process now
 	}

@@ -124,13 +124,13 @@ func TestATreeShowsSupervisorsTheirChildrenAndProcessesWithoutOne(t *testing.T) 
 	).Start(s)
 	must(t, err)
 	for range 150 {
-		_, err := supervise.StartOne[string](t.Context(), s, actor.Name{Name: "desks"}, "")
+		_, err := supervise.StartOne(t.Context(), supervise.At(s, actor.Name{Name: "desks"}), "")
 		must(t, err)
 	}
 	stock, _ := s.Whereis("stock")
 	must(t, actor.Send(s, stock, fallOver{}))
 	for again, there := stock, true; !there || again == stock; again, there = s.Whereis("stock") { // until its supervisor has restarted it
-		_, err := supervise.Describe(t.Context(), s, actor.Name{Name: "shop"})
+		_, err := supervise.At(s, actor.Name{Name: "shop"}).Describe(t.Context())
 		must(t, err)
 	}
 	stranger := spawnSitter(t, s)
@@ -167,7 +167,7 @@ func TestATreeSaysWhichSupervisorDoesNotAnswer(t *testing.T) {
 	must(t, err)
 	added := make(chan error, 1)
 	go func() {
-		_, err := supervise.StartChild(context.Background(), s, actor.Name{Name: "shop"}, supervise.Child{ID: "stuck", Start: stuck.Spec(struct{}{})})
+		_, err := supervise.At(s, actor.Name{Name: "shop"}).StartChild(context.Background(), supervise.Child{ID: "stuck", Start: stuck.Spec(struct{}{})})
 		added <- err
 	}()
 	<-h.started

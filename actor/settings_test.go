@@ -17,7 +17,7 @@ type size struct{}
 // heir passes what it is asked on to a function.
 type heir struct{}
 
-// withCallTimeout bounds a context that has no deadline by CallTimeout.
+// withCallTimeout bounds a context that has no deadline by callTimeout.
 type withCallTimeout struct{ fn func(*actor.Process) }
 
 func (*heir) withCallTimeout(p *actor.Process, m withCallTimeout) (struct{}, error) {

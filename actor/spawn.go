@@ -13,7 +13,7 @@ import (
 type SpawnConfig struct {
 	// Name registers the process under a name on its node before Init runs. ErrNameTaken where another has it.
 	Name string
-	// Node starts the process on another node of the cluster, which must permit it; see AllowRemoteSpawn. Default: this one.
+	// Node starts the process on another node of the cluster, which must permit it; see Behavior.AllowRemoteSpawn. Default: this one.
 	Node string
 	// Linked links the process with the one that starts it, before Init runs. A system cannot be linked with.
 	Linked bool
@@ -25,7 +25,7 @@ type SpawnConfig struct {
 	Mailbox int
 	// Overflow decides what happens to one too many. Default: Reject.
 	Overflow Overflow
-	// InitTimeout bounds how long Init may take: then the process is killed and Spawn fails with ErrInitTimeout. By default, Init runs
+	// InitTimeout bounds how long Init may take: then the process is killed and Spawn fails with InitTimeout. By default, Init runs
 	// on the goroutine of Spawn and has as long as it needs.
 	InitTimeout time.Duration
 	// LogLevel is the level from which on Process.Log logs in the process and in all that it starts on this node, whatever the
@@ -284,7 +284,7 @@ func (p *Process) initInGoroutine(by *Process, d *definition, initialize func(en
 		by.dropLink(pid) // the error reports it to the process that started it
 	}
 	go func() { p.started(nil, <-done) }()
-	return problem(ErrInitTimeout, s.home.Value().node, "%s has had %s", d.name, o.initTimeout)
+	return problem(errInitTimeout, s.home.Value().node, "%s has had %s", d.name, o.initTimeout)
 }
 
 // With returns the Spec of the same process with more settings, which come after its own.

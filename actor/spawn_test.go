@@ -70,7 +70,7 @@ func TestAProcessWhoseInitFailsWasNeverThere(t *testing.T) {
 		{"an error", func(*Process) error { return errOut }, errOut},
 		{"ErrNormal", func(*Process) error { return ErrNormal }, ErrNormal},
 		{"Stop", func(p *Process) error { p.Stop(errOut); return nil }, errOut},
-		{"a panic", func(*Process) error { panic("oh") }, ErrPanic},
+		{"a panic", func(*Process) error { panic("oh") }, errPanic},
 		{"Kill", func(p *Process) error { return p.System().Kill(p.PID()) }, ErrKilled},
 	} {
 		for _, timeout := range []time.Duration{0, time.Minute} {
@@ -122,7 +122,7 @@ func TestInitThatTakesTooLongEndsTheProcess(t *testing.T) {
 				time.Sleep(time.Hour)
 				return nil
 			}}, SpawnConfig{InitTimeout: time.Second, Linked: true})
-			wantError(t, err, ErrInitTimeout)
+			wantError(t, err, errInitTimeout)
 			if waited := time.Since(started); waited != time.Second {
 				t.Errorf("it waited for %s", waited)
 			}

@@ -12,7 +12,7 @@ import (
 // process or event, and inspections need no handler.
 func (d *definition) accepts(l *envelope) bool {
 	k := l.body.kind()
-	return d.handler(k, l.call) != nil || k == exitKind || k == downKind || k == eventDownKind || k == inspectKind
+	return d.handler(k, l.call) != nil || k == exitKind || k == downKind || k == inspectKind
 }
 
 // behaviorOf returns the behaviour of a process; nil if there is no such process on this node.
@@ -117,8 +117,8 @@ func qualified(t, from reflect.Type) string {
 
 // notices are the kinds of messages that the runtime itself sends.
 var notices = []*kind{
-	exitKind, downKind, eventDownKind,
-	&messagesOf[NodeUp]().k, &messagesOf[NodeDown]().k, &messagesOf[GroupJoined]().k, &messagesOf[GroupLeft]().k,
+	exitKind, downKind,
+	&messagesOf[NodeChange]().k, &messagesOf[GroupChange]().k,
 }
 
 // unhandledLog remembers which behaviours were logged to have no handler for which type, so that each is logged once.

@@ -94,8 +94,8 @@ func TestWhatTheRuntimeSendsNeedsNoHandler(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, send := range []func() error{
-			func() error { return Send(s, ref, NodeUp{"b"}) },
-			func() error { return Send(s, ref, GroupLeft{Group: "g"}) },
+			func() error { return Send(s, ref, NodeChange{Node: "b"}) },
+			func() error { return Send(s, ref, GroupChange{Group: "g"}) },
 		} {
 			wantError(t, send(), ErrNotHandled) // of no interest to those who send by hand
 		}

@@ -252,11 +252,11 @@ func Example_supervision() {
 	if _, err := shop().Start(system); err != nil {
 		log.Fatal(err)
 	}
-	clock, err := supervise.StartOne(ctx, system, actor.Name{Name: "clocks"}, time.Second) // as many as wanted, while it runs
+	clock, err := supervise.StartOne(ctx, supervise.At(system, actor.Name{Name: "clocks"}), time.Second) // as many as wanted, while it runs
 	if err != nil {
 		log.Fatal(err)
 	}
-	tree, err := supervise.Tree(ctx, system, actor.Name{Name: "shop"})
+	tree, err := supervise.At(system, actor.Name{Name: "shop"}).Tree(ctx)
 	// end
 	fmt.Println(len(tree.Children), system.Alive(clock), err)
 	// Output: 3 true <nil>
@@ -294,7 +294,7 @@ func (m *Market) Init(p *actor.Process, _ struct{}) (err error) {
 	return err
 }
 
-func (m *Market) Price(p *actor.Process, price Price) error { return actor.Publish(p, m.prices, price) }
+func (m *Market) Price(p *actor.Process, price Price) error { return m.prices.Publish(p, price) }
 
 // end
 
@@ -345,7 +345,7 @@ func Example_groupsAndEvents() {
 func TestProcessesForNamedNodesNeedLinksWithCertificates(t *testing.T) {
 	// doc: other-nodes-3
 	system := actor.NewSystem(actor.Config{Nodes: []string{"orders-*", "spiffe://example.org/mail"}}) // no others are reached, nor reach this one
-	actor.AllowRemoteSpawn(system, counter, "orders-*")
+	counter.AllowRemoteSpawn(system, "orders-*")
 	// end
 	node := sabir.NewNode(system.Option(), sabir.Join("mem://"+t.Name()))
 	if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "cluster.Config.TLS") {
@@ -360,7 +360,7 @@ func TestProcessesOfTwoNodes(t *testing.T) {
 	// doc: other-nodes
 	system := actor.NewSystem(actor.Config{})
 	node := sabir.NewNode(name, system.Option(), sabir.Join(address)) // tcp://:7700, or any other
-	actor.AllowRemoteSpawn(system, counter)                           // others may start counters here
+	counter.AllowRemoteSpawn(system)                                  // others may start counters here
 	// end
 	if err := node.Start(ctx); err != nil {
 		t.Fatal(err)
@@ -395,7 +395,12 @@ var nodeWatchers = actor.Define("node-watcher", func(w *nodeWatcher, p *actor.Pr
 	w.up = up
 	p.MonitorNode("")
 	return nil
-}, actor.OnMessage(func(w *nodeWatcher, _ *actor.Process, n actor.NodeUp) error { w.up <- n.Node; return nil }))
+}, actor.OnMessage(func(w *nodeWatcher, _ *actor.Process, n actor.NodeChange) error {
+	if n.Up {
+		w.up <- n.Node
+	}
+	return nil
+}))
 
 // waitFor waits until the processes of a node can be reached.
 func waitFor(t *testing.T, s *actor.System, node string) {
@@ -508,7 +513,7 @@ func Example_poolsAndJobs() {
 	defer system.Stop(ctx)
 
 	// doc: pools-jobs-sockets
-	site, err := pool.Start(system, sites.Spec(struct{}{}), pool.Config{Size: 8, Pick: pool.LeastWaiting})
+	site, err := pool.Spec(sites.Spec(struct{}{}), pool.Config{Size: 8, Pick: pool.LeastWaiting}).Start(system)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -520,19 +525,19 @@ func Example_poolsAndJobs() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	err = cron.Add(ctx, system, jobs, cron.Job{Name: "count", Spec: "30 6 * * MON-FRI", Do: cron.Send(actor.Name{Name: "visits"}, Add{1})})
+	err = jobs.Add(ctx, cron.Job{Name: "count", Spec: "30 6 * * MON-FRI", Do: cron.Send(actor.Name{Name: "visits"}, Add{1})})
 	// end
 	if err != nil {
 		log.Fatal(err)
 	}
 
 	// doc: pools-jobs-sockets-3
-	server, err := meta.ListenTCP(system, "127.0.0.1:0", echoes, meta.NetConfig{}) // each connection is a process
+	_, addr, err := meta.ListenTCP(system, "127.0.0.1:0", echoes, meta.NetConfig{}) // each connection is a process
 	// end
 	if err != nil {
 		log.Fatal(err)
 	}
-	conn, err := net.Dial("tcp", server.Addr.String())
+	conn, err := net.Dial("tcp", addr.String())
 	if err != nil {
 		log.Fatal(err)
 	}

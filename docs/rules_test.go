@@ -40,7 +40,7 @@ An error that is nil confirms this and no more:
 | ` + "`Spawn`" + `, also on another node | Init has returned nil; a link or monitor that was asked for stands |
 | ` + "`Link`" + ` | the process is there, and the link stands; of one on another node: the link stands on this side, and an Exit tells if there is no such process |
 | ` + "`Monitor`" + ` | it has no error: a Down tells all |
-| ` + "`Subscribe`, `SubscribeMonitored`" + ` | the subscription stands; of a topic on another node: it was asked for, and an Exit or TopicDown tells if there is no such topic |
+| ` + "`Subscribe`, `SubscribeMonitored`" + ` | the subscription stands; of a topic on another node: it was asked for, and an Exit or Down tells if there is no such topic |
 | ` + "`Stop`, `Kill`" + ` | the process was asked; of one on another node: the order was sent |
 | ` + "`Register`, `NewAlias`" + ` | the address is found from now on |
 | ` + "`grain.Call`" + ` | the handler has answered; what it saved is kept by the store |

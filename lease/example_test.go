@@ -121,7 +121,7 @@ func Example_cron() {
 		fmt.Println(err)
 		return
 	}
-	err = cron.Add(ctx, system, jobs, cron.Job{
+	err = jobs.Add(ctx, cron.Job{
 		Name:  "report",
 		Every: 10 * time.Millisecond,
 		Once:  st, // the store that all nodes share
@@ -132,7 +132,7 @@ func Example_cron() {
 		return
 	}
 	<-done
-	fmt.Println(cron.Remove(ctx, system, jobs, "report"))
+	fmt.Println(jobs.Remove(ctx, "report"))
 	// Output: <nil>
 }
 

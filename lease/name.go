@@ -49,7 +49,9 @@ func (l *Leases) WhereIs(ctx context.Context, name string) (actor.PID, error) {
 	if !ok {
 		return actor.PID{}, sabir.Errorf(ErrNoName.Code, ErrNoName.Name, "%s: %q", ErrNoName.Message, name)
 	}
-	return actor.ParsePID(holder.Value)
+	var pid actor.PID
+	err = pid.UnmarshalText([]byte(holder.Value))
+	return pid, err
 }
 
 // watched is a process and the lease of its name.

@@ -49,8 +49,8 @@ func Example() {
 	actortest.Stub(stock, func(q Has) (bool, error) { return q.Item != "gold", nil })
 	pid := actortest.Spawn(k, cart, struct{}{})
 
-	actortest.SendFrom(buyer, pid, Put{"tea"})
-	actortest.SendFrom(buyer, pid, Put{"gold"})
+	actortest.Send(buyer, pid, Put{"tea"})
+	actortest.Send(buyer, pid, Put{"gold"})
 	fmt.Println("refused:", actortest.Expect[Refuse](t, buyer).Item)
 
 	items, err := actortest.Call[[]string](k, pid, Items{})
@@ -72,8 +72,8 @@ func ExampleKit_Step() {
 	actortest.Stub(stock, func(q Has) (bool, error) { return true, nil })
 	pid := actortest.Spawn(k, cart, struct{}{})
 
-	actortest.Post(k, pid, Put{"tea"})
-	actortest.Post(k, pid, Put{"cups"})
+	actor.Send(k.System(), pid, Put{"tea"})
+	actor.Send(k.System(), pid, Put{"cups"})
 	for k.Step() {
 		fmt.Println(len(stock.Calls()), "call,", k.Info(pid).Waiting, "message waits")
 	}

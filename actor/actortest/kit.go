@@ -105,36 +105,31 @@ func (k *Kit) Advance(d time.Duration) {
 // Timers returns how many SendAfter messages and other timers are still to come.
 func (k *Kit) Timers() int { return len(k.clock.timers) }
 
-// Spawn starts a process, runs its Init and what that makes ready. The test ends where Init fails: see [TrySpawn].
+// Spawn starts a process, runs its Init and what that makes ready. The test ends where Init fails: for one that may, there is
+// actor.Spawn with [Kit.System].
 func Spawn[S, A any](k *Kit, b *actor.Behavior[S, A], args A, config ...actor.SpawnConfig) actor.PID {
-	k.t.Helper()
-	pid, err := TrySpawn(k, b, args, config...)
-	if err != nil {
-		k.t.Fatalf("actortest: %s did not start: %v", b.Name(), err)
-	}
-	return pid
-}
-
-// TrySpawn is [Spawn] of a process that may fail to start.
-func TrySpawn[S, A any](k *Kit, b *actor.Behavior[S, A], args A, config ...actor.SpawnConfig) (actor.PID, error) {
 	k.t.Helper()
 	pid, err := actor.Spawn(k.system, b, args, config...)
 	k.Run()
-	return pid.PID(), err
+	if err != nil {
+		k.t.Fatalf("actortest: %s did not start: %v", b.Name(), err)
+	}
+	return pid.PID()
 }
 
-// Send sends a message, without a sender, and runs until nothing is ready. The test ends where it cannot be delivered.
-func Send[M any, A actor.Address](k *Kit, to A, message M) {
-	k.t.Helper()
-	Post(k, to, message)
-	k.Run()
-}
-
-// Post is [Send] without running: for [Kit.Step].
-func Post[M any, A actor.Address](k *Kit, to A, message M) {
-	k.t.Helper()
-	if err := actor.Send(k.system, to, message); err != nil {
-		k.t.Fatalf("actortest: %T to %v: %v", message, to, err)
+// Send sends a message and runs until nothing is ready. From a Kit it has no sender; from a Probe, the process sees that as the sender. The
+// test ends where it cannot be delivered. To send without running, for [Kit.Step], there is actor.Send with [Kit.System].
+func Send[M any, A actor.Address, F *Kit | *Probe](from F, to A, message M) {
+	switch from := any(from).(type) {
+	case *Kit:
+		from.t.Helper()
+		if err := actor.Send(from.system, to, message); err != nil {
+			from.t.Fatalf("actortest: %T to %v: %v", message, to, err)
+		}
+		from.Run()
+	case *Probe:
+		from.k.t.Helper()
+		from.Do(func(p *actor.Process) error { return actor.Send(p, to, message) })
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/actortest"
 )
@@ -108,8 +109,8 @@ func TestAStepHandlesOneMessage(t *testing.T) {
 	}
 	a, b := start(k), start(k)
 	for _, text := range []string{"1", "2", "3"} {
-		actortest.Post(k, a, say("a"+text))
-		actortest.Post(k, b, say("b"+text))
+		actor.Send(k.System(), a, say("a"+text))
+		actor.Send(k.System(), b, say("b"+text))
 	}
 	for step, want := range []string{"a1", "b1", "a2", "b2", "a3", "b3"} {
 		if !k.Step() || got[len(got)-1] != want || len(got) != step+1 {
@@ -166,7 +167,7 @@ func TestAProbeKeepsWhatItIsSentInOrder(t *testing.T) {
 	if len(db.Kept()) != 2 {
 		t.Errorf("kept %v", db.Kept())
 	}
-	if m, from := actortest.ExpectFrom[note](t, db); m.text != "a" || from != pid {
+	if m, from := actortest.Expect[note](t, db), db.Sender(); m.text != "a" || from != pid {
 		t.Error(m, from)
 	}
 	if n := actortest.Expect[int](t, db); n != 5 {
@@ -179,11 +180,11 @@ func TestAnExpectationThatIsNotMetFailsTheTest(t *testing.T) {
 	k := actortest.New(t)
 	db := k.Probe("db")
 	wantText(t, failing(t, func(t testing.TB) { actortest.Expect[note](t, db) }), `nothing has come to the probe "db"`, "actortest_test.note")
-	actortest.Post(k, db.PID(), 5)
+	actor.Send(k.System(), db.PID(), 5)
 	wantText(t, failing(t, func(t testing.TB) { actortest.Expect[note](t, db) }), "int5", "actortest_test.note")
 	wantText(t, failing(t, func(t testing.TB) { db.ExpectNothing(t) }), "int5")
 	for range 20 {
-		actortest.Post(k, db.PID(), 5)
+		actor.Send(k.System(), db.PID(), 5)
 	}
 	wantText(t, failing(t, func(t testing.TB) { db.ExpectNothing(t) }), "and 11 more")
 	db.Clear()
@@ -213,7 +214,7 @@ func TestAProbeAnswersCallsByItsStubs(t *testing.T) {
 func TestACallbackMayCallAProcessThatHasOtherMessagesFirst(t *testing.T) {
 	k := actortest.New(t)
 	a, b := start(k), start(k)
-	actortest.Post(k, b, note{"first"})
+	actor.Send(k.System(), b, note{"first"})
 	if got, err := actortest.Call[string](k, a, get2{b}); got != "first" || err != nil {
 		t.Error(got, err)
 	}
@@ -261,7 +262,7 @@ func TestACallThatCannotBeAnsweredFailsTheTestAndIsNamed(t *testing.T) {
 func TestASilentProbeIsACallTimeout(t *testing.T) {
 	k := actortest.New(t)
 	db := k.Probe("db")
-	actortest.Silence[get](db)
+	actortest.Stub(db, func(get) (int, error) { return 0, actor.ErrNoReply })
 	if _, err := actortest.Call[string](k, start(k), get2{db.PID()}); !errors.Is(err, actor.ErrCallTimeout) {
 		t.Error(err)
 	}
@@ -364,7 +365,7 @@ func TestTheEndOfAProbeIsSeenByTheProcess(t *testing.T) {
 func TestAMessageMayComeFromAProbe(t *testing.T) {
 	k := actortest.New(t)
 	client := k.Probe("client")
-	actortest.SendFrom(client, start(k), do{func(p *actor.Process) error { return actor.Send(p, p.Sender(), note{"thanks"}) }})
+	actortest.Send(client, start(k), do{func(p *actor.Process) error { return actor.Send(p, p.Sender(), note{"thanks"}) }})
 	actortest.Expect[note](t, client)
 }
 
@@ -401,7 +402,7 @@ func TestTheProcessesThatAreStartedCanBeSeen(t *testing.T) {
 func TestAnInitThatFailsIsSeen(t *testing.T) {
 	k := actortest.New(t)
 	b := actor.Define("broken", func(*job, *actor.Process, struct{}) error { return errOut })
-	if _, err := actortest.TrySpawn(k, b, struct{}{}, actor.SpawnConfig{InitTimeout: time.Second}); !errors.Is(err, errOut) {
+	if _, err := actor.Spawn(k.System(), b, struct{}{}, actor.SpawnConfig{InitTimeout: time.Second}); !errors.Is(err, errOut) {
 		t.Error(err)
 	}
 	wantText(t, failing(t, func(tb testing.TB) {
@@ -416,7 +417,7 @@ func TestAPanicIsTheEndOfTheProcessAndNotOfTheTest(t *testing.T) {
 	k := actortest.New(t)
 	pid := start(k)
 	actortest.Send(k, pid, do{func(*actor.Process) error { panic("oh") }})
-	if reason, _ := k.Ended(pid); !errors.Is(reason, actor.ErrPanic) {
+	if reason, _ := k.Ended(pid); !errors.Is(reason, sabir.ErrPanic) {
 		t.Error(reason)
 	}
 }

@@ -14,12 +14,13 @@ import (
 // (actor.Exit) and the ends of what it monitors (actor.Down), until the test takes it with [Expect]; and it answers calls as
 // as configured by [Stub].
 type Probe struct {
-	k     *Kit
-	pid   actor.PID
-	name  string
-	kept  []Message
-	calls []Message
-	stubs map[reflect.Type]func(in any) (any, error)
+	k      *Kit
+	pid    actor.PID
+	name   string
+	kept   []Message
+	sender actor.PID // of what Expect has taken last
+	calls  []Message
+	stubs  map[reflect.Type]func(in any) (any, error)
 }
 
 // Message is a message that came to a probe.
@@ -51,7 +52,11 @@ func (d *double) answer(p *actor.Process, in any) (any, error) {
 	if stub == nil {
 		return nil, fmt.Errorf("%w: the probe %s has no answer to calls with %T: see actortest.Stub", actor.ErrNotHandled, d.name, in)
 	}
-	return stub(in)
+	out, err := stub(in)
+	if err == actor.ErrNoReply {
+		d.k.silent = append(d.k.silent, d.Probe)
+	}
+	return out, err
 }
 
 var probes = actor.Define("actortest.probe", (*double).Init,
@@ -91,12 +96,6 @@ func (p *Probe) Do(fn func(p *actor.Process) error) {
 	p.k.Run()
 }
 
-// SendFrom is [Send] from a probe: the process sees it as the sender.
-func SendFrom[M any, A actor.Address](from *Probe, to A, message M) {
-	from.k.t.Helper()
-	from.Do(func(p *actor.Process) error { return actor.Send(p, to, message) })
-}
-
 // Monitor makes the probe monitor a process: its end comes to the probe as an actor.Down.
 func (p *Probe) Monitor(pid actor.PID) actor.MonitorRef {
 	p.k.t.Helper()
@@ -118,15 +117,10 @@ func (p *Probe) End(reason error) {
 }
 
 // Stub sets how the probe answers calls with In. The last stub for a type counts; a call without one fails with
-// actor.ErrNotHandled.
+// actor.ErrNotHandled. One that returns actor.ErrNoReply never answers: the call fails with actor.ErrCallTimeout, at once, and the
+// test goes on.
 func Stub[In, Out any](p *Probe, fn func(in In) (Out, error)) {
 	p.stubs[reflect.TypeFor[In]()] = func(in any) (any, error) { return fn(in.(In)) }
-}
-
-// Silence makes the probe answer no calls with In: they fail with actor.ErrCallTimeout, at once, and the test goes on.
-func Silence[In any](p *Probe) {
-	p.k.silent = append(p.k.silent, p)
-	Stub(p, func(In) (any, error) { return nil, actor.ErrNoReply })
 }
 
 // Calls returns the calls that came since Calls was last called, answered or not.
@@ -146,13 +140,6 @@ func (p *Probe) Clear() { p.kept, p.calls = nil, nil }
 // is no M.
 func Expect[M any](t testing.TB, p *Probe) M {
 	t.Helper()
-	m, _ := ExpectFrom[M](t, p)
-	return m
-}
-
-// ExpectFrom is [Expect], and also returns the sender.
-func ExpectFrom[M any](t testing.TB, p *Probe) (M, actor.PID) {
-	t.Helper()
 	p.k.Run()
 	if len(p.kept) == 0 {
 		t.Fatalf("actortest: nothing has come to the probe %q, where %s was expected", p.name, reflect.TypeFor[M]())
@@ -161,10 +148,12 @@ func ExpectFrom[M any](t testing.TB, p *Probe) (M, actor.PID) {
 	if !ok {
 		t.Fatalf("actortest: to the probe %q came %s, where %s was expected", p.name, p.list(), reflect.TypeFor[M]())
 	}
-	from := p.kept[0].From
-	p.kept = p.kept[1:]
-	return m, from
+	p.sender, p.kept = p.kept[0].From, p.kept[1:]
+	return m
 }
+
+// Sender returns the sender of the message that [Expect] has taken last; the zero PID where that was no process.
+func (p *Probe) Sender() actor.PID { return p.sender }
 
 // ExpectNothing runs what is ready; the test fails where messages have come to the probe that were not taken.
 func (p *Probe) ExpectNothing(t testing.TB) {

@@ -66,14 +66,16 @@ func (m *Mode) UnmarshalText(text []byte) error {
 var (
 	// errApplicationConfig: what the controller was given makes no sense.
 	errApplicationConfig = sabir.NewError(sabir.CodeInvalidArgument, "ApplicationConfig", "applications cannot be like that")
-	// ErrNoApplication: the controller knows no such application.
-	ErrNoApplication = sabir.NewError(sabir.CodeNotFound, "NoApplication", "no such application on this node")
+	// errNoApplication: the controller knows no such application.
+	errNoApplication = sabir.NewError(sabir.CodeNotFound, "NoApplication", "no such application on this node")
 	// errApplicationNeeded: others that run need it: see Apps.StopWithDependents.
 	errApplicationNeeded = sabir.NewError(sabir.CodeFailedPrecondition, "ApplicationNeeded", "other applications need it")
 	// errApplicationNotStarted: the application, or one that it needs, did not start. It wraps the reason.
 	errApplicationNotStarted = sabir.NewError(sabir.CodeAborted, "ApplicationNotStarted", "the application did not start")
-	// ErrApplicationEnded: a permanent application has ended, or a transient one by a failure. It wraps the reason.
-	ErrApplicationEnded = sabir.NewError(sabir.CodeAborted, "ApplicationEnded", "an application has ended that all depends on")
+	// errNotPermitted is that of package actor.
+	errNotPermitted = sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "the node does not permit that")
+	// errApplicationEnded: a permanent application has ended, or a transient one by a failure. It wraps the reason.
+	errApplicationEnded = sabir.NewError(sabir.CodeAborted, "ApplicationEnded", "an application has ended that all depends on")
 )
 
 func problem(of *sabir.Error, format string, args ...any) error {

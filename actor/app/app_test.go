@@ -146,7 +146,7 @@ func TestWhatTheEndOfAnApplicationMeansDependsOnModeAndReason(t *testing.T) {
 				return
 			}
 			w.expect("end c", "end a")
-			if reason := <-stopped; !errors.Is(reason, app.ErrApplicationEnded) || !errors.Is(reason, test.reason) {
+			if reason := <-stopped; !errors.Is(reason, sabir.NewError(sabir.CodeAborted, "ApplicationEnded", "")) || !errors.Is(reason, test.reason) {
 				t.Error(reason)
 			}
 		})
@@ -201,7 +201,7 @@ func TestRunEndsWithAPermanentApplication(t *testing.T) {
 	b.Root = working.Spec(job{"b", w.journal, func(p *actor.Process) error { return actor.Send(p, p.PID(), fail{errCrash}) }})
 	go func() { ended <- app.Run(t.Context(), w.system, app.Config{Apps: []app.App{w.app("a"), b}}) }()
 	w.expect("start a", "start b", "end b", "end a")
-	if err := <-ended; !errors.Is(err, app.ErrApplicationEnded) || !errors.Is(err, errCrash) {
+	if err := <-ended; !errors.Is(err, sabir.NewError(sabir.CodeAborted, "ApplicationEnded", "")) || !errors.Is(err, errCrash) {
 		t.Error(err)
 	}
 }
@@ -211,7 +211,7 @@ func TestRunStopsWhatItHasStartedWhereOneDoesNotStart(t *testing.T) {
 	bad := app.App{Name: "bad", Root: working.Spec(job{"bad", w.journal, func(*actor.Process) error { panic("no") }})}
 	err := app.Run(t.Context(), w.system, app.Config{Apps: []app.App{w.app("a"), bad, w.app("c")}})
 	w.expect("start a", "end a")
-	if !errors.Is(err, sabir.NewError(sabir.CodeAborted, "ApplicationNotStarted", "")) || !errors.Is(err, actor.ErrPanic) {
+	if !errors.Is(err, sabir.NewError(sabir.CodeAborted, "ApplicationNotStarted", "")) || !errors.Is(err, sabir.ErrPanic) {
 		t.Error(err)
 	}
 	if len(w.journal) != 0 {
@@ -226,7 +226,7 @@ func TestEnvironmentIsSeenByAllProcessesOfItsApplicationOnly(t *testing.T) {
 	pid := w.control(app.Config{Apps: []app.App{a, b}})
 	w.start("a")
 	w.start("b")
-	tree, err := supervise.Tree(t.Context(), w.system, pid)
+	tree, err := supervise.At(w.system, pid).Tree(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,13 +327,13 @@ func TestControllerThatIsKilledStillKnowsWhatRuns(t *testing.T) {
 	pid := w.control(app.Config{Apps: []app.App{w.app("a"), w.bare("b", app.Temporary)}})
 	w.start("a")
 	w.start("b")
-	above, err := supervise.Describe(t.Context(), w.system, pid)
+	above, err := supervise.At(w.system, pid).Describe(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	actor.Kill(w.system, above.Children[0].PID)
 	for {
-		above, err = supervise.Describe(t.Context(), w.system, pid)
+		above, err = supervise.At(w.system, pid).Describe(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -358,7 +358,7 @@ func TestUnknownApplicationIsAnError(t *testing.T) {
 	for _, err := range []error{
 		app.On(w.system, "").Start(ctx, "x"), app.On(w.system, "").Stop(ctx, "x"), app.On(w.system, "").SetEnv(ctx, "x", "k", 1), app.On(w.system, "").SetLogLevel(ctx, "x", slog.LevelInfo),
 	} {
-		if !errors.Is(err, app.ErrNoApplication) {
+		if !errors.Is(err, sabir.NewError(sabir.CodeNotFound, "NoApplication", "")) {
 			t.Error(err)
 		}
 	}

@@ -22,7 +22,7 @@ func On(from actor.Sender, node string) Apps { return Apps{from, node} }
 
 // Start starts an application, after those that it needs and that do not run. Where one of them does not start, those
 // started before it are stopped again, and the error, which wraps the reason, has the name ApplicationNotStarted. That it runs already is
-// no error; that there is none of that name is ErrNoApplication. It waits until ctx ends; the start goes on after that.
+// no error; that there is none of that name is NoApplication. It waits until ctx ends; the start goes on after that.
 func (a Apps) Start(ctx context.Context, name string) error {
 	ctx, cancel := patient(ctx)
 	defer cancel()
@@ -31,7 +31,7 @@ func (a Apps) Start(ctx context.Context, name string) error {
 }
 
 // Stop stops an application and returns when it has ended. That it does not run is no error. It waits as Start does. Errors:
-// ErrNoApplication, and one with the name ApplicationNeeded while others that need it run.
+// NoApplication, and one with the name ApplicationNeeded while others that need it run.
 func (a Apps) Stop(ctx context.Context, name string) error { return a.stop(ctx, stopApp{Name: name}) }
 
 // StopWithDependents does what Stop does, and stops the applications that need this one before it.
@@ -62,7 +62,7 @@ func (a Apps) List(ctx context.Context) ([]Info, error) {
 }
 
 // SetEnv changes a value of an application's environment, for its processes that ask from now on; nil removes it. To another
-// node only a string can go. Errors: ErrNoApplication, and one with the name ApplicationConfig where there are too many values.
+// node only a string can go. Errors: NoApplication, and one with the name ApplicationConfig where there are too many values.
 func (a Apps) SetEnv(ctx context.Context, name, key string, value any) error {
 	if a.node == "" {
 		_, err := call[struct{}](ctx, a, setEnv{name, key, value})
@@ -77,7 +77,7 @@ func (a Apps) SetEnv(ctx context.Context, name, key string, value any) error {
 }
 
 // SetLogLevel changes the level from which on the processes of an application log; nil is that of the system's logger. It does not
-// change what was set for single processes below. Its error is ErrNoApplication.
+// change what was set for single processes below. Its error is NoApplication.
 func (a Apps) SetLogLevel(ctx context.Context, name string, from slog.Leveler) error {
 	if from == nil {
 		from = level.System
@@ -86,7 +86,7 @@ func (a Apps) SetLogLevel(ctx context.Context, name string, from slog.Leveler) e
 	return err
 }
 
-// patient is ctx with a deadline, be it far, since without one a call ends after actor.CallTimeout.
+// patient is ctx with a deadline, be it far, since without one a call ends after 5 s.
 func patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, math.MaxInt64)
 }

@@ -102,7 +102,7 @@ func (c *controller) init(p *actor.Process, b *book) (err error) {
 // local refuses calls of other nodes, which have to come by a hand: see AllowRemoteSpawn.
 func local(p *actor.Process) error {
 	if p.SenderIsRemote() {
-		return problem(actor.ErrNotPermitted, "applications are controlled from other nodes by app.On")
+		return problem(errNotPermitted, "applications are controlled from other nodes by app.On")
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (c *controller) find(p *actor.Process, name string) (*application, error) {
 	if a := c.apps[name]; a != nil {
 		return a, nil
 	}
-	return nil, problem(ErrNoApplication, "%q", name)
+	return nil, problem(errNoApplication, "%q", name)
 }
 
 // unhurried is a context for calls that take as long as an application takes to start or to stop: also where the caller
@@ -152,7 +152,7 @@ func (c *controller) start(p *actor.Process, m startApp) (none struct{}, err err
 func (c *controller) startOne(p *actor.Process, a *application) error {
 	ctx, cancel := unhurried(p)
 	defer cancel()
-	pid, err := supervise.StartChild(ctx, p, p.Parent(), supervise.Child{
+	pid, err := supervise.At(p, p.Parent()).StartChild(ctx, supervise.Child{
 		ID:       a.Name,
 		Start:    a.Root.With(actor.SpawnConfig{Inherit: map[any]any{scopeKey{}: a.scope}, LogLevel: a.scope.level}),
 		Restart:  supervise.Temporary,
@@ -213,7 +213,7 @@ func (c *controller) stopOne(p *actor.Process, a *application) {
 	a.pid = actor.PID{} // so its Down is nothing unexpected
 	ctx, cancel := unhurried(p)
 	defer cancel()
-	if err := supervise.TerminateChild(ctx, p, p.Parent(), a.Name); err != nil && !errors.Is(err, supervise.ErrNoChild) {
+	if err := supervise.At(p, p.Parent()).TerminateChild(ctx, a.Name); err != nil && !errors.Is(err, supervise.ErrNoChild) {
 		p.Log().Error("application not stopped", "application", a.Name, "reason", err)
 		return
 	}
@@ -252,7 +252,7 @@ func (c *controller) ended(p *actor.Process, d appEnded) error {
 		}
 	}
 	c.stopAll(p, others)
-	reason := problem(ErrApplicationEnded, "%q: %w", a.Name, d.Reason)
+	reason := problem(errApplicationEnded, "%q: %w", a.Name, d.Reason)
 	if c.config.Stop != nil {
 		go c.config.Stop(reason)
 	} else {

@@ -3,7 +3,7 @@
 //
 // A node has one controller, which knows the applications that can run there. It starts an application after those that it
 // needs, and stops them in the reverse order of their start. It keeps them below a supervisor that is called
-// "applications", so [github.com/sabir-go/sabir/actor/supervise.Tree] of that name shows them all.
+// "applications", so [github.com/sabir-go/sabir/actor/supervise.Supervisor.Tree] of that name shows them all.
 //
 //	err := app.Run(ctx, system, app.Config{Apps: []app.App{
 //		{Name: "store", Root: supervise.Spec(…)},

@@ -9,7 +9,7 @@ import (
 // AllowRemoteControl lets other nodes control the applications of this one, by [On]: those named, or every node of the
 // cluster where none is.
 func AllowRemoteControl(s *actor.System, nodes ...string) {
-	actor.AllowRemoteSpawn(s, reaching, nodes...)
+	reaching.AllowRemoteSpawn(s, nodes...)
 }
 
 // hand is a process that another node has started to reach the controller of this one. It passes one call on and ends.

@@ -80,14 +80,14 @@ func TestApplicationIsControlledFromAnotherNodeThatIsPermitted(t *testing.T) {
 		t.Error(err)
 	}
 	far.expect("end b")
-	if err := app.On(near, "far").Start(ctx, "x"); !errors.Is(err, app.ErrNoApplication) {
+	if err := app.On(near, "far").Start(ctx, "x"); !errors.Is(err, sabir.NewError(sabir.CodeNotFound, "NoApplication", "")) {
 		t.Error(err)
 	}
 }
 
 func TestApplicationIsNotControlledFromAnotherNodeWithoutPermission(t *testing.T) {
 	near, far := twoNodes(t)
-	if err := app.On(near, "far").Start(t.Context(), "a"); !errors.Is(err, actor.ErrNotPermitted) {
+	if err := app.On(near, "far").Start(t.Context(), "a"); !errors.Is(err, sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "")) {
 		t.Error(err)
 	}
 	if far.info("a").Running {

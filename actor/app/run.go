@@ -8,7 +8,7 @@ import (
 )
 
 // Run starts the controller and the applications named, all of them where none is, waits until ctx ends or an application
-// ends without which nothing should go on, and stops all. It returns nil after the end of ctx, ErrApplicationEnded, or why something
+// ends without which nothing should go on, and stops all. It returns nil after the end of ctx, ApplicationEnded, or why something
 // did not start. The system goes on: the code that made it stops it.
 func Run(ctx context.Context, s *actor.System, c Config, names ...string) error {
 	fatal := make(chan error, 1)
@@ -44,7 +44,7 @@ func Run(ctx context.Context, s *actor.System, c Config, names ...string) error 
 		case <-ctx.Done():
 		case err = <-fatal:
 		case <-ended:
-			return problem(ErrApplicationEnded, "the controller")
+			return problem(errApplicationEnded, "the controller")
 		}
 	}
 	if stop := actor.Stop(s, top, actor.ErrShutdown); stop != nil && !errors.Is(stop, actor.ErrNoProcess) {

@@ -1,7 +1,7 @@
 // Package cron does things at certain times: it sends messages, or runs functions in processes of their own.
 //
 //	jobs, err := cron.Start(system)
-//	err = cron.Add(ctx, system, jobs, cron.Job{
+//	err = jobs.Add(ctx, cron.Job{
 //		Name: "report",
 //		Spec: "CRON_TZ=Europe/Berlin 30 6 * * MON-FRI",
 //		Do:   cron.Send(reporter, Report{}),
@@ -120,10 +120,27 @@ type Status struct {
 	Error     string // of the last run that failed
 }
 
-// Start starts a scheduler without jobs.
-func Start(from actor.Sender, spawn ...actor.SpawnConfig) (actor.PID, error) {
-	return Spec(nil, spawn...).Start(from)
+// Scheduler is a running scheduler, as a process or a system calls it. Its methods are calls: see actor.Call for how long they wait, and
+// for the errors that they have beside their own. It may be copied.
+type Scheduler struct {
+	from actor.Sender
+	to   actor.Ref[scheduler]
 }
+
+// Start starts a scheduler without jobs.
+func Start(from actor.Sender, spawn ...actor.SpawnConfig) (Scheduler, error) {
+	pid, err := Spec(nil, spawn...).Start(from)
+	return At(from, pid), err
+}
+
+// At returns the scheduler at an address, such as the Name of one that a supervisor has started. A Scheduler whose from is a process,
+// also that of Start, is for the callbacks of that process.
+func At[A actor.Address](from actor.Sender, to A) Scheduler {
+	return Scheduler{from, actor.RefTo[scheduler](to)}
+}
+
+// PID returns the PID of the scheduler; the zero PID if At had its name.
+func (s Scheduler) PID() actor.PID { return s.to.PID() }
 
 // Spec is a scheduler that begins with jobs, to be started by another process, such as a supervisor, which so gives it its jobs again.
 func Spec(jobs []Job, spawn ...actor.SpawnConfig) actor.Spec {
@@ -147,38 +164,38 @@ type (
 
 // Add adds a job. ErrJobExists where there is one of this name, actor.ErrTooMany beyond 10,000; other errors report what is
 // wrong with it. Schedulers on other nodes cannot be given jobs.
-func Add[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, job Job) error {
-	_, err := actor.Call[sabir.Empty](ctx, from, scheduler, add{job})
+func (s Scheduler) Add(ctx context.Context, job Job) error {
+	_, err := actor.Call[sabir.Empty](ctx, s.from, s.to, add{job})
 	return err
 }
 
 // Remove removes a job. What runs already goes on.
-func Remove[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, name string) error {
-	_, err := actor.Call[sabir.Empty](ctx, from, scheduler, remove{name})
+func (s Scheduler) Remove(ctx context.Context, name string) error {
+	_, err := actor.Call[sabir.Empty](ctx, s.from, s.to, remove{name})
 	return err
 }
 
 // Enable lets a job go on from now; what was due while it was disabled is not missed.
-func Enable[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, name string) error {
-	_, err := actor.Call[sabir.Empty](ctx, from, scheduler, enable{name, true})
+func (s Scheduler) Enable(ctx context.Context, name string) error {
+	_, err := actor.Call[sabir.Empty](ctx, s.from, s.to, enable{name, true})
 	return err
 }
 
 // Disable lets a job rest. What runs already goes on.
-func Disable[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, name string) error {
-	_, err := actor.Call[sabir.Empty](ctx, from, scheduler, enable{name, false})
+func (s Scheduler) Disable(ctx context.Context, name string) error {
+	_, err := actor.Call[sabir.Empty](ctx, s.from, s.to, enable{name, false})
 	return err
 }
 
 // List returns all jobs, by name.
-func List[A actor.Address](ctx context.Context, from actor.Sender, scheduler A) ([]Status, error) {
-	return actor.Call[[]Status](ctx, from, scheduler, list{})
+func (s Scheduler) List(ctx context.Context) ([]Status, error) {
+	return actor.Call[[]Status](ctx, s.from, s.to, list{})
 }
 
 // Next returns the next n times of a job, 1000 at most, without jitter; fewer where there are no more. Whether it is enabled does
 // not matter.
-func Next[A actor.Address](ctx context.Context, from actor.Sender, scheduler A, name string, n int) ([]time.Time, error) {
-	return actor.Call[[]time.Time](ctx, from, scheduler, next{name, n})
+func (s Scheduler) Next(ctx context.Context, name string, n int) ([]time.Time, error) {
+	return actor.Call[[]time.Time](ctx, s.from, s.to, next{name, n})
 }
 
 func (j *Job) check() error {

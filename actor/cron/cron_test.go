@@ -26,7 +26,7 @@ type world struct {
 	t         testing.TB
 	s         *actor.System
 	clock     *clock
-	scheduler actor.PID
+	scheduler cron.Scheduler
 	ear       actor.PID
 	received  chan received
 }
@@ -80,7 +80,7 @@ func (w *world) add(j cron.Job) {
 
 func (w *world) addDoing(j cron.Job) {
 	w.t.Helper()
-	if err := cron.Add(w.t.Context(), w.s, w.scheduler, j); err != nil {
+	if err := w.scheduler.Add(w.t.Context(), j); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -96,7 +96,7 @@ func (w *world) settle() {
 
 func (w *world) list() []cron.Status {
 	w.t.Helper()
-	all, err := cron.List(context.Background(), w.s, w.scheduler)
+	all, err := w.scheduler.List(context.Background())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -222,12 +222,12 @@ func TestJobsAreAddedRemovedEnabledAndDisabled(t *testing.T) {
 	w.add(cron.Job{Name: "b", Every: 10 * time.Second, Disabled: true})
 	w.pass(10 * time.Second)
 	w.wants("a 10s")
-	if err := errors.Join(cron.Disable(ctx, w.s, w.scheduler, "a"), cron.Enable(ctx, w.s, w.scheduler, "b")); err != nil {
+	if err := errors.Join(w.scheduler.Disable(ctx, "a"), w.scheduler.Enable(ctx, "b")); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(15 * time.Second)
 	w.wants("b 20s")
-	if err := errors.Join(cron.Enable(ctx, w.s, w.scheduler, "a"), cron.Remove(ctx, w.s, w.scheduler, "b")); err != nil {
+	if err := errors.Join(w.scheduler.Enable(ctx, "a"), w.scheduler.Remove(ctx, "b")); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(10 * time.Second)
@@ -235,7 +235,7 @@ func TestJobsAreAddedRemovedEnabledAndDisabled(t *testing.T) {
 	if all := w.list(); len(all) != 1 || all[0].Name != "a" || !all[0].Enabled || all[0].Missed != 0 {
 		t.Errorf("%+v", all)
 	}
-	for _, err := range []error{cron.Remove(ctx, w.s, w.scheduler, "b"), cron.Enable(ctx, w.s, w.scheduler, "b"), cron.Disable(ctx, w.s, w.scheduler, "b")} {
+	for _, err := range []error{w.scheduler.Remove(ctx, "b"), w.scheduler.Enable(ctx, "b"), w.scheduler.Disable(ctx, "b")} {
 		if !errors.Is(err, cron.ErrNoJob) {
 			t.Errorf("the error is %v", err)
 		}
@@ -245,12 +245,12 @@ func TestJobsAreAddedRemovedEnabledAndDisabled(t *testing.T) {
 func TestNextTellsWhatIsToCome(t *testing.T) {
 	w := newWorld(t)
 	w.add(cron.Job{Name: "a", Spec: "0 0 1 * *"})
-	got, err := cron.Next(t.Context(), w.s, w.scheduler, "a", 3)
+	got, err := w.scheduler.Next(t.Context(), "a", 3)
 	want := []time.Time{time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)}
 	if err != nil || !slices.EqualFunc(got, want, time.Time.Equal) {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := cron.Next(t.Context(), w.s, w.scheduler, "a", 1001); err == nil {
+	if _, err := w.scheduler.Next(t.Context(), "a", 1001); err == nil {
 		t.Error("1001 times: no error")
 	}
 }
@@ -336,17 +336,18 @@ func TestRunsEndWithTheirScheduler(t *testing.T) {
 	})})
 	w.pass(time.Second)
 	<-began
-	w.s.Kill(w.scheduler)
+	w.s.Kill(w.scheduler.PID())
 	<-ended
 }
 
 func TestASupervisedSchedulerBeginsWithItsJobs(t *testing.T) {
 	w := newWorld(t)
 	spec := cron.Spec([]cron.Job{{Name: "a", Every: time.Second, Do: cron.Send(w.ear, call{"a"})}})
-	var err error
-	if w.scheduler, err = spec.Start(w.s); err != nil {
+	pid, err := spec.Start(w.s)
+	if err != nil {
 		t.Fatal(err)
 	}
+	w.scheduler = cron.At(w.s, pid)
 	w.pass(time.Second)
 	w.wants("a 1s")
 	if _, err := cron.Spec([]cron.Job{{}}).Start(w.s); err == nil {
@@ -378,7 +379,7 @@ func TestWhatASchedulerRefuses(t *testing.T) {
 		"a long expression":   {Name: "a", Spec: strings.Repeat("1,", 1000) + " * * * *", Do: do},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := cron.Add(t.Context(), w.s, w.scheduler, j); err == nil {
+			if err := w.scheduler.Add(t.Context(), j); err == nil {
 				t.Error("no error")
 			}
 		})

@@ -20,7 +20,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	done := make(chan struct{}, 1)
-	err = cron.Add(ctx, system, jobs, cron.Job{
+	err = jobs.Add(ctx, cron.Job{
 		Name:  "clean",
 		Every: 10 * time.Millisecond,
 		Do: cron.Run(func(p *actor.Process) error {

@@ -36,22 +36,22 @@ func (r *runs) all() map[time.Time]int {
 }
 
 // schedulers starts systems, each with a scheduler that has the job.
-func schedulers(t *testing.T, n int, job cron.Job) (systems []*actor.System, pids []actor.PID) {
+func schedulers(t *testing.T, n int, job cron.Job) (running []cron.Scheduler) {
 	t.Helper()
 	for range n {
 		s := actor.NewSystem(actor.Config{})
 		t.Cleanup(func() { _ = s.Stop(context.Background()) })
-		pid, err := cron.Start(s)
+		jobs, err := cron.Start(s)
 		if err == nil {
-			err = cron.Add(t.Context(), s, pid, job)
+			err = jobs.Add(t.Context(), job)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		systems, pids = append(systems, s), append(pids, pid)
+		running = append(running, jobs)
 		time.Sleep(7 * time.Second) // nodes do not start at the same time
 	}
-	return systems, pids
+	return running
 }
 
 func TestOfSeveralNodesOneRunsAJobAtEachTime(t *testing.T) {
@@ -64,7 +64,7 @@ func TestOfSeveralNodesOneRunsAJobAtEachTime(t *testing.T) {
 			bubbletest.Run(t, func(t *testing.T) {
 				r := &runs{at: make(map[time.Time]int)}
 				job.Name, job.Once, job.Do = "report", memory.New(), cron.Run(r.run)
-				systems, pids := schedulers(t, 3, job)
+				running := schedulers(t, 3, job)
 				time.Sleep(time.Hour)
 				total := 0
 				for at, times := range r.all() {
@@ -77,8 +77,8 @@ func TestOfSeveralNodesOneRunsAJobAtEachTime(t *testing.T) {
 					t.Errorf("it ran at %d minutes of an hour", total)
 				}
 				ran, elsewhere := 0, 0
-				for i, s := range systems {
-					list, err := cron.List(t.Context(), s, pids[i])
+				for i := range running {
+					list, err := running[i].List(t.Context())
 					if err != nil || len(list) != 1 || list[0].Failed > 0 {
 						t.Fatalf("%+v, %v", list, err)
 					}
@@ -132,9 +132,9 @@ func TestARunFailsWhoseJobHasRunAtATimeToCome(t *testing.T) {
 		if _, err := st.Save(t.Context(), "sabir.cron", "report", []byte(time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339Nano)+" x"), 0); err != nil {
 			t.Fatal(err)
 		}
-		systems, pids := schedulers(t, 1, cron.Job{Name: "report", Every: time.Minute, Once: st, Do: cron.Run(r.run)})
+		running := schedulers(t, 1, cron.Job{Name: "report", Every: time.Minute, Once: st, Do: cron.Run(r.run)})
 		time.Sleep(10 * time.Minute)
-		list, err := cron.List(t.Context(), systems[0], pids[0])
+		list, err := running[0].List(t.Context())
 		if err != nil || len(r.all()) != 0 || list[0].Failed < 9 || list[0].Elsewhere != 0 || !strings.Contains(list[0].Error, "a clock is wrong") {
 			t.Errorf("%+v, %v", list, err)
 		}
@@ -148,7 +148,7 @@ func TestAJobThatRunsOnceHasTimesThatAreTheSameOnAllNodes(t *testing.T) {
 		"set Every": {Spec: "@every 1m"},
 	} {
 		job.Name, job.Once, job.Do = "report", memory.New(), cron.Send(w.ear, call{})
-		if err := cron.Add(t.Context(), w.s, w.scheduler, job); err == nil || !strings.Contains(err.Error(), says) {
+		if err := w.scheduler.Add(t.Context(), job); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, which does not say %q", err, says)
 		}
 	}
@@ -178,10 +178,10 @@ func TestAQueuedRunTakesTheTimeAtWhichItWasDue(t *testing.T) {
 func TestANodeThatTookNoTimeOfAJobHasNotRunIt(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		r := &runs{at: make(map[time.Time]int)}
-		systems, pids := schedulers(t, 2, cron.Job{Name: "report", Every: time.Minute, Once: memory.New(), Do: cron.Run(r.run)})
+		running := schedulers(t, 2, cron.Job{Name: "report", Every: time.Minute, Once: memory.New(), Do: cron.Run(r.run)})
 		time.Sleep(50 * time.Second)
-		for i, s := range systems {
-			list, err := cron.List(t.Context(), s, pids[i])
+		for i := range running {
+			list, err := running[i].List(t.Context())
 			if err != nil || len(list) != 1 || list[0].Last.IsZero() != (list[0].Runs == 0) {
 				t.Errorf("%+v, %v", list, err)
 			}

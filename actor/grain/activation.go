@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 )
 
@@ -119,7 +120,7 @@ func (a *activation) forget(s stateful) {
 func (a *activation) guard(p *actor.Process, what string, run func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = a.spoil(problem(actor.ErrPanic, a.grains.self, "%s of grain %s: %v", what, a.address, v))
+			err = a.spoil(problem(sabir.ErrPanic, a.grains.self, "%s of grain %s: %v", what, a.address, v))
 			a.logPanic(p, what, v, debug.Stack())
 		}
 	}()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/actortest"
 	"github.com/sabir-go/sabir/actor/grain"
@@ -150,8 +151,8 @@ func TestThereIsABoundOfActivations(t *testing.T) {
 		call[int](t, system, counters.Key(fmt.Sprint(i)), count{})
 	}
 	_, err := grain.Call[int](t.Context(), system, ada, count{})
-	wantError(t, err, grain.ErrTooManyGrains)
-	wantError(t, grain.Send(system, ada, bump{1}), grain.ErrTooManyGrains)
+	wantError(t, err, sabir.NewError(sabir.CodeResourceExhausted, "TooManyGrains", ""))
+	wantError(t, grain.Send(system, ada, bump{1}), sabir.NewError(sabir.CodeResourceExhausted, "TooManyGrains", ""))
 	call[int](t, system, counters.Key("0"), rest{})
 	until(t, "one rests", func() bool { return g.Stats().Active == 2 })
 	want(t, "then there is room", call[int](t, system, ada, count{}), 0)
@@ -328,5 +329,5 @@ func TestStopEndsTheActivationsInPeace(t *testing.T) {
 	want(t, "deactivated", len(saved), 100)
 	want(t, "active", g.Stats().Active, 0)
 	_, err := grain.Call[int](t.Context(), system, ada, count{})
-	wantError(t, err, grain.ErrGrainsNotStarted)
+	wantError(t, err, sabir.NewError(sabir.CodeFailedPrecondition, "GrainsNotStarted", ""))
 }

@@ -10,13 +10,16 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
+// withoutDeadline bounds the time that senders wait without a deadline, as package actor does.
+const withoutDeadline = 5 * time.Second
+
 // Call asks a grain and waits for its answer, wherever it is; it is activated if need be:
 //
 //	n, err := grain.Call[int](ctx, system, users.Key("ada"), Visit{})
 //
-// It waits until ctx ends, or for actor.CallTimeout where ctx has no deadline. The error is the handler's own, one of this
+// It waits until ctx ends, or for 5 s where ctx has no deadline. The error is the handler's own, one of this
 // package, or one of actor.Call. The call is handled at most once. A retryable error means that nothing was saved,
-// see [ErrFenced], or nothing was done at all; after [ErrOutcomeUnknown], actor.ErrCallTimeout and the end of ctx it may have been.
+// as a [store.ErrFenced] is where the handler had not saved before, or that nothing was done at all; after [store.ErrOutcomeUnknown], actor.ErrCallTimeout and the end of ctx it may have been.
 func Call[Out, In any](ctx context.Context, from actor.Sender, to Address, in In) (Out, error) {
 	g, err := of(from)
 	if err != nil {
@@ -33,7 +36,7 @@ func Call[Out, In any](ctx context.Context, from actor.Sender, to Address, in In
 	err = g.reach(ctx, to, func(ctx context.Context, owner string) (err error) {
 		if owner == g.self {
 			var a *activation
-			if a, err = g.directory.await(ctx, to, actor.CallTimeout); err == nil {
+			if a, err = g.directory.await(ctx, to, withoutDeadline); err == nil {
 				out, err = callHere[Out](ctx, g, from, a, in)
 			}
 			return err
@@ -77,7 +80,7 @@ func (g *Grains) reach(ctx context.Context, to Address, do func(ctx context.Cont
 	}
 	if _, limited := ctx.Deadline(); !limited {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, actor.CallTimeout)
+		ctx, cancel = context.WithTimeout(ctx, withoutDeadline)
 		defer cancel()
 	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -91,7 +94,7 @@ func (g *Grains) reach(ctx context.Context, to Address, do func(ctx context.Cont
 		}
 		timer.Stop()
 		if g.base.Err() != nil {
-			return ErrGrainsNotStarted
+			return errGrainsNotStarted
 		}
 		v = g.view.Load()
 		if owner, err = v.owner(to); err != nil {
@@ -112,7 +115,7 @@ const (
 // outcome is the error of an attempt as the caller gets it.
 func (g *Grains) outcome(err error, owner string, to Address) error {
 	if err != nil && g.lost(err, owner) {
-		return problem(ErrOutcomeUnknown, owner, "%s: %w", to, err)
+		return problem(errOutcomeUnknown, owner, "%s: %w", to, err)
 	}
 	return err
 }
@@ -120,7 +123,7 @@ func (g *Grains) outcome(err error, owner string, to Address) error {
 // Send sends a message to a grain, which is activated if need be, and does not wait until it is handled. It may wait for a
 // moment where the grain is on its way to rest. Messages of one process to one grain arrive in the order in which they
 // were sent, each once or not at all; see the package's documentation for what happens while a grain moves. The error reports
-// what is known at once: ErrNoOwner, actor.ErrNotHandled, actor.ErrMailboxFull, ErrTooManyGrains.
+// what is known at once: ErrNoOwner, actor.ErrNotHandled, actor.ErrMailboxFull, TooManyGrains.
 func Send[M any](from actor.Sender, to Address, message M) error {
 	g, err := of(from)
 	if err != nil {
@@ -134,7 +137,7 @@ func Send[M any](from actor.Sender, to Address, message M) error {
 		return err
 	}
 	if owner == g.self {
-		a, err := g.directory.await(context.Background(), to, actor.SendTimeout)
+		a, err := g.directory.await(context.Background(), to, withoutDeadline)
 		if err == nil {
 			return sendHere(g, from, a, message)
 		}
@@ -169,7 +172,7 @@ func SendConfirmed[M any](ctx context.Context, from actor.Sender, to Address, me
 	}
 	return g.reach(ctx, to, func(ctx context.Context, owner string) error {
 		if owner == g.self {
-			a, err := g.directory.await(ctx, to, actor.CallTimeout)
+			a, err := g.directory.await(ctx, to, withoutDeadline)
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
+	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/actor/grain/store/memory"
 )
 
@@ -107,11 +108,11 @@ func TestErrorsOfGrainsOnOtherNodesAreTheSame(t *testing.T) {
 	a, b := w.joinWith("a", grain.Config{MaxActive: 1}, counters), w.join("b")
 	agree(t, "counter", 1, a, b)
 	_, err := grain.Call[int](t.Context(), b, ada, careful{-1})
-	wantError(t, err, actor.ErrPanic)
+	wantError(t, err, sabir.ErrPanic)
 	_, err = grain.Call[int](t.Context(), b, ada, bump{1})
 	wantError(t, err, actor.ErrNotHandled)
 	_, err = grain.Call[int](t.Context(), b, counters.Key("bob"), count{})
-	wantError(t, err, grain.ErrTooManyGrains)
+	wantError(t, err, sabir.NewError(sabir.CodeResourceExhausted, "TooManyGrains", ""))
 	want(t, "and it goes on", call[int](t, b, ada, add{1}), 1)
 	wantError(t, grain.SendConfirmed(t.Context(), b, ada, add{1}), actor.ErrNotHandled)
 	if err := grain.SendConfirmed(t.Context(), b, ada, bump{5}); err != nil {
@@ -141,7 +142,7 @@ func TestGrainsMoveToANodeThatComesAndFromOneThatStops(t *testing.T) {
 			if err == nil {
 				return n
 			}
-			wantError(t, err, grain.ErrFenced)
+			wantError(t, err, store.ErrFenced)
 		}
 	}
 	until(t, "what moves has saved", func() bool {
@@ -259,7 +260,7 @@ func TestMessagesGoOnToWhereTheGrainIs(t *testing.T) {
 		sum = 0
 		for i := range grains {
 			got, err := grain.Call[int](t.Context(), observer, adders.Key(fmt.Sprint(i)), count{})
-			if err != nil && !errors.Is(err, grain.ErrFenced) {
+			if err != nil && !errors.Is(err, store.ErrFenced) {
 				t.Fatal(err)
 			}
 			sum += got
@@ -279,7 +280,7 @@ type adder struct{ grain.State[tally] }
 func (a *adder) Note(p *actor.Process, m note) error      { a.Value.Sum += m.I; return a.Save(p) }
 func (a *adder) Count(*actor.Process, count) (int, error) { return a.Value.Sum, nil }
 
-var adders = grain.Define("adder", grain.OnMessage((*adder).Note), grain.OnCall((*adder).Count, grain.Strong))
+var adders = grain.Define("adder", grain.OnMessage((*adder).Note), grain.OnCall((*adder).Count).Strong())
 
 func TestACallWhoseNodeIsLostWhileItIsHandledHasAnUnknownOutcome(t *testing.T) {
 	w := newCluster(t, memory.New())
@@ -293,7 +294,7 @@ func TestACallWhoseNodeIsLostWhileItIsHandledHasAnUnknownOutcome(t *testing.T) {
 	<-held
 	theCable().sever("observer", "a")
 	err := <-failed
-	wantError(t, err, grain.ErrOutcomeUnknown)
+	wantError(t, err, store.ErrOutcomeUnknown)
 	want(t, "retryable", sabir.AsError(err).Retryable, false)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -335,10 +336,10 @@ func TestInASplitClusterOneSideWritesAndAfterItOneActivationIsLeft(t *testing.T)
 	want(t, "one writes", call[int](t, a, of, add{1}), 2)
 	want(t, "the other may answer from what it knows", call[int](t, b, of, nap{0}), 1)
 	_, err := grain.Call[int](t.Context(), b, of, add{1})
-	wantError(t, err, grain.ErrFenced)
+	wantError(t, err, store.ErrFenced)
 	want(t, "and has the new state then", call[int](t, b, of, add{1}), 3)
 	_, err = grain.Call[int](t.Context(), a, of, add{1})
-	wantError(t, err, grain.ErrFenced)
+	wantError(t, err, store.ErrFenced)
 
 	theCable().mend("a", "b")
 	agree(t, "home", 2, a, b)
@@ -386,7 +387,7 @@ func TestOfTwoActivationsAtMostOneSaves(t *testing.T) {
 						done.Add(1)
 						break
 					}
-					if !errors.Is(err, grain.ErrFenced) {
+					if !errors.Is(err, store.ErrFenced) {
 						t.Error(err)
 						return
 					}

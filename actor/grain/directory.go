@@ -125,7 +125,7 @@ func (d *directory) start(of Address, nth int64) (*activation, error) {
 	}
 	g := d.grains
 	if nth > int64(g.maxActive) {
-		return nil, problem(ErrTooManyGrains, g.self, "%d, when %s was to be", g.maxActive, of)
+		return nil, problem(errTooManyGrains, g.self, "%d, when %s was to be", g.maxActive, of)
 	}
 	a := &activation{grains: g, kind: g.kinds[of.Kind], address: of}
 	a.pins.Store(1)

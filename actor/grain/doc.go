@@ -33,9 +33,9 @@
 //
 // The caller's node finds the owner and sends the call there. A node that is asked for a grain it does not own refuses.
 // Then the caller's node tries again as its view of the cluster changes, until the call's deadline, or for
-// actor.CallTimeout; so it does where the link to the owner was lost before the call was sent. All this is where nothing
+// 5 s; so it does where the link to the owner was lost before the call was sent. All this is where nothing
 // was done. A call that was sent and not answered because the owner was lost is not tried again: its error is
-// [ErrOutcomeUnknown]. A call whose time is over may have been handled, as always.
+// [store.ErrOutcomeUnknown]. A call whose time is over may have been handled, as always.
 //
 // When the cluster changes, activations that belong elsewhere end: the message being handled is finished, calls that wait
 // are refused as above and messages are sent on to the new owner, without a sender. Meanwhile messages sent
@@ -46,12 +46,12 @@
 // On one node there is one activation of a grain at a time; calls that come at once wait for the same. In the cluster there
 // may be two for a moment while it changes, and as long as it is split. Each state has a revision in the store, and an
 // activation that saves names the one it has loaded or saved last. So of two activations one saves, and the other gets
-// [ErrFenced]: what it changed is forgotten, the caller gets that error, which is retryable where this handler had saved
+// [store.ErrFenced]: what it changed is forgotten, the caller gets that error, which is retryable where this handler had saved
 // nothing before, and the next call finds the grain where its owner is now, or loads it anew. What the handler has done besides
 // was done.
 //
 // An activation that was fenced out and does not know it yet answers calls that save nothing from its old state. A caller that
-// must not see that makes the handler [Strong], which asks the store before it answers, or serves only where most nodes are
+// must not see that makes the handler [Handler.Strong], which asks the store before it answers, or serves only where most nodes are
 // seen: see Among of [Config].
 //
 // # State
@@ -59,7 +59,7 @@
 // State.Value is loaded before the first message is handled, and saved by State.Save and by nothing else. When a Save
 // fails, for whatever reason, or a handler panics, or a handler of messages returns an error, the value is forgotten and
 // loaded again for the next message: nothing half changed is kept, and what was not saved was not done. The caller gets
-// the error; [ErrOutcomeUnknown] when it is unknown whether it was saved. An error that a handler of calls returns
+// the error; [store.ErrOutcomeUnknown] when it is unknown whether it was saved. An error that a handler of calls returns
 // without that is the caller's answer, and the value stays as the handler has left it.
 //
 // States are saved in JSON, so that they can be read in the store, or in the native codec, see NativeState of [Config]; the

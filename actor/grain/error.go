@@ -5,25 +5,20 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
-	"github.com/sabir-go/sabir/actor/grain/store"
 )
 
 // What can go wrong with grains, beside the errors of package actor, of package store and of handlers. They survive the wire.
 var (
 	// ErrNoOwner: no node was found in time that serves the grain. Nothing was done; retryable.
 	ErrNoOwner = sabir.NewError(sabir.CodeUnavailable, "NoOwner", "no node serves the grain now").AsRetryable()
-	// ErrOutcomeUnknown: the call may have been handled or not, since its node was lost; or its Save may have been done or not. It
-	// is store.ErrOutcomeUnknown too.
-	ErrOutcomeUnknown = sabir.NewError(sabir.CodeUnknown, "OutcomeUnknown", "the call of the grain may have been handled or not")
-	// ErrFenced: another activation of the grain has saved. It is store.ErrFenced. It is retryable where the handler had not
-	// saved before: nothing was saved by this call.
-	ErrFenced = store.ErrFenced
-	// ErrTooManyGrains: as many grains are active on the owner as may be. Nothing was done; retryable.
-	ErrTooManyGrains = sabir.NewError(sabir.CodeResourceExhausted, "TooManyGrains", "as many grains are active as the node may have").AsRetryable()
-	// ErrBadGrainState: what is saved cannot be read as the type of the state, or the state cannot be written.
-	ErrBadGrainState = sabir.NewError(sabir.CodeDataLoss, "BadGrainState", "the saved state of the grain cannot be read")
-	// ErrGrainsNotStarted: the system has no grains, or they have stopped.
-	ErrGrainsNotStarted = sabir.NewError(sabir.CodeFailedPrecondition, "GrainsNotStarted", "the system of processes has no grains: see grain.New and Grains.Start")
+	// errOutcomeUnknown is store.ErrOutcomeUnknown, to errors.Is: the call may have been handled or not, since its node was lost.
+	errOutcomeUnknown = sabir.NewError(sabir.CodeUnknown, "OutcomeUnknown", "the call of the grain may have been handled or not")
+	// errTooManyGrains: as many grains are active on the owner as may be. Nothing was done; retryable.
+	errTooManyGrains = sabir.NewError(sabir.CodeResourceExhausted, "TooManyGrains", "as many grains are active as the node may have").AsRetryable()
+	// errBadGrainState: what is saved cannot be read as the type of the state, or the state cannot be written.
+	errBadGrainState = sabir.NewError(sabir.CodeDataLoss, "BadGrainState", "the saved state of the grain cannot be read")
+	// errGrainsNotStarted: the system has no grains, or they have stopped.
+	errGrainsNotStarted = sabir.NewError(sabir.CodeFailedPrecondition, "GrainsNotStarted", "the system of processes has no grains: see grain.New and Grains.Start")
 )
 
 // errGrainMoved is the answer to a message that the grain's activation has not handled: it is not here, or not any more. Callers

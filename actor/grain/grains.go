@@ -12,6 +12,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain/store"
+	"github.com/sabir-go/sabir/actor/internal/sender"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/wire"
 )
@@ -75,7 +76,7 @@ type Config struct {
 	Store store.Store
 	// IdleAfter is the time without use after which a grain rests, and up to a quarter longer. Default: 10 min.
 	IdleAfter time.Duration
-	// MaxActive bounds the activations of this node; one more is refused with ErrTooManyGrains. Default: 4,194,304.
+	// MaxActive bounds the activations of this node; one more is refused with TooManyGrains. Default: 4,194,304.
 	MaxActive int
 	// Mailbox bounds the calls and messages that wait for one grain; one more is refused with actor.ErrMailboxFull.
 	// Default: 65,536.
@@ -122,12 +123,14 @@ func New(system *actor.System, config Config, kinds ...Served) *Grains {
 // bySystem finds the grains of the sender: *actor.System to *Grains.
 var bySystem sync.Map
 
+var systemOf = sender.System.(func(actor.Sender) *actor.System)
+
 // of returns the grains of the sender.
 func of(from actor.Sender) (*Grains, error) {
-	if g, ok := bySystem.Load(actor.SystemFromContext(from)); ok {
+	if g, ok := bySystem.Load(systemOf(from)); ok {
 		return g.(*Grains), nil
 	}
-	return nil, ErrGrainsNotStarted
+	return nil, errGrainsNotStarted
 }
 
 // Start begins: from now on the node takes its part of the grains. The system must be running. The code that calls Start calls
@@ -235,7 +238,7 @@ func (g *Grains) idle(a *activation) bool { return g.look.Load()-a.used.Load() >
 func (g *Grains) Owner(of Address) (string, error) {
 	v := g.view.Load()
 	if v == nil {
-		return "", ErrGrainsNotStarted
+		return "", errGrainsNotStarted
 	}
 	return v.owner(of)
 }
@@ -246,7 +249,7 @@ func (g *Grains) WaitFor(ctx context.Context, kind string, n int) error {
 	for {
 		v := g.view.Load()
 		if v == nil {
-			return ErrGrainsNotStarted
+			return errGrainsNotStarted
 		}
 		known := len(v.kinds[kind])
 		if known >= n {
@@ -255,7 +258,7 @@ func (g *Grains) WaitFor(ctx context.Context, kind string, n int) error {
 		select {
 		case <-v.changed:
 		case <-g.base.Done():
-			return ErrGrainsNotStarted
+			return errGrainsNotStarted
 		case <-ctx.Done():
 			return problem(ErrNoOwner, g.self, "%d nodes are known to serve %s, and %d were waited for (%w)", known, kind, n, ctx.Err())
 		}

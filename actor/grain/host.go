@@ -21,7 +21,7 @@ type host struct {
 	stop    actor.Request   // the call of finish
 }
 
-// hello sends another node's host what this node serves. It goes in the same queue as NodeUp and NodeDown, so that it is never
+// hello sends another node's host what this node serves. It goes in the same queue as a NodeChange, so that it is never
 // handled after the loss of the node that it came from.
 type hello struct {
 	Kinds  []string
@@ -39,7 +39,7 @@ func init() { actor.Register[hello]() }
 
 func (g *Grains) startProcesses() error {
 	handlers := []actor.Handler[host]{
-		actor.OnMessage((*host).Hello), actor.OnMessage((*host).Up), actor.OnMessage((*host).Down), actor.OnMessage((*host).Exit), actor.OnMessage((*host).Finished),
+		actor.OnMessage((*host).Hello), actor.OnMessage((*host).Node), actor.OnMessage((*host).Exit), actor.OnMessage((*host).Finished),
 		actor.OnCall((*host).Farewell), actor.OnCall((*host).Finish),
 	}
 	type of struct {
@@ -93,9 +93,13 @@ func (h *host) Init(p *actor.Process, g *Grains) error {
 	return nil
 }
 
-// Up sends a node that has come what this one serves.
-func (h *host) Up(p *actor.Process, up actor.NodeUp) error {
-	h.greet(p, up.Node, true)
+// Node sends a node that has come what this one serves, and forgets one that is lost.
+func (h *host) Node(p *actor.Process, n actor.NodeChange) error {
+	if n.Up {
+		h.greet(p, n.Node, true)
+	} else if n.Node != h.g.self {
+		h.forget(n.Node)
+	}
 	return nil
 }
 
@@ -135,14 +139,6 @@ func (h *host) heardFrom(node string) {
 	if h.leaving && len(h.awaited) == 0 {
 		h.g.reportedOnce.Do(func() { close(h.g.reported) })
 	}
-}
-
-// Down forgets a node.
-func (h *host) Down(_ *actor.Process, down actor.NodeDown) error {
-	if down.Node != h.g.self {
-		h.forget(down.Node)
-	}
-	return nil
 }
 
 func (h *host) forget(node string) {
@@ -226,14 +222,14 @@ func hostCall[In any](h *host, p *actor.Process, r routed[In]) (struct{}, error)
 	hand := func(from actor.Sender, a *activation) {
 		if err := a.takes(reflect.TypeFor[In](), true); err != nil {
 			a.unpin()
-			actor.ReplyError(from, held.Request(), err)
+			held.Request().Fail(from, err)
 		} else if actor.Redeliver(from, held, a.pid, grainMessage[In]{in: r.Message}) != nil {
 			go g.directory.dead(a) // not here: the shard may be locked
 		}
 	}
 	a, err := g.directory.enter(Address{r.Kind, r.Key}, func(a *activation, err error) {
 		if err != nil {
-			actor.ReplyError(g.system, held.Request(), err)
+			held.Request().Fail(g.system, err)
 			return
 		}
 		hand(g.system, a)
@@ -273,7 +269,7 @@ func hostImportant[M any](h *host, p *actor.Process, r important[M]) (struct{}, 
 			err = put(from, held.Message(), a, r.Message, 0)
 		}
 		if err != nil {
-			actor.ReplyError(from, held.Request(), err)
+			held.Request().Fail(from, err)
 		} else {
 			actor.Reply(from, held.Request(), struct{}{})
 		}

@@ -33,10 +33,11 @@ type hosted struct {
 
 // Handler is returned by OnMessage and OnCall, for Define.
 type Handler[S any] struct {
-	in    reflect.Type
-	calls bool
-	own   []actor.Handler[S]
-	hosts []hosted
+	in     reflect.Type
+	calls  bool
+	strong *bool // of a handler of calls: see Strong
+	own    []actor.Handler[S]
+	hosts  []hosted
 }
 
 // Define makes a kind of grains. The name is the same on all nodes: words of a-z, 0-9 and '-', joined by dots, up to 128 bytes.
@@ -117,28 +118,30 @@ type grainMessage[In any] struct {
 
 func (grainMessage[In]) counts() {}
 
-// HandlerOption is an option of OnCall.
-type HandlerOption func(*handling)
-
-type handling struct{ strong bool }
-
-// Strong lets the handler answer only when the store has confirmed that no other activation has saved since this one
-// loaded or saved: else the caller gets ErrFenced, and the next call a state that is new. It costs a Load for each call
+// Strong lets a handler of calls answer only when the store has confirmed that no other activation has saved since this one
+// loaded or saved: else the caller gets store.ErrFenced, and the next call a state that is new. It costs a Load for each call
 // that does not save.
-func Strong(h *handling) { h.strong = true }
+//
+//	grain.OnCall((*ledger).Total).Strong()
+//
+// A handler of messages has no answer to hold back: Strong panics.
+func (h Handler[S]) Strong() Handler[S] {
+	if h.strong == nil {
+		panic("grain: Strong is for handlers of calls, and this one takes messages of type " + h.in.String())
+	}
+	*h.strong = true
+	return h
+}
 
 // OnCall handles calls, as actor.OnCall does: what it returns is the caller's answer. A handler that returns actor.ErrNoReply
 // answers by actor.Reply; the grain may rest or move before that, and then the caller waits in vain.
-func OnCall[S, In, Out any](fn func(*S, *actor.Process, In) (Out, error), options ...HandlerOption) Handler[S] {
-	var o handling
-	for _, option := range options {
-		option(&o)
-	}
+func OnCall[S, In, Out any](fn func(*S, *actor.Process, In) (Out, error)) Handler[S] {
+	strong := new(bool)
 	answer := func(s *S, p *actor.Process, in In, pinned bool) (out Out, err error) {
 		st := asStateful(s)
 		a := st.activated()
 		err = a.turn(st, p, func() (err error) {
-			if out, err = fn(s, p, in); o.strong && err == nil {
+			if out, err = fn(s, p, in); *strong && err == nil {
 				err = a.confirm()
 			}
 			return err
@@ -151,8 +154,9 @@ func OnCall[S, In, Out any](fn func(*S, *actor.Process, In) (Out, error), option
 	}
 	in := reflect.TypeFor[In]()
 	return Handler[S]{
-		in:    in,
-		calls: true,
+		in:     in,
+		calls:  true,
+		strong: strong,
 		own: []actor.Handler[S]{
 			actor.OnCall(func(s *S, p *actor.Process, v grainMessage[In]) (Out, error) { return answer(s, p, v.in, true) }),
 			actor.OnCall(func(s *S, p *actor.Process, in In) (Out, error) { return answer(s, p, in, false) }),

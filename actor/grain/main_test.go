@@ -103,7 +103,7 @@ func (c *counter) Rest(p *actor.Process, _ rest) (int, error) {
 
 var counters = grain.Define("counter",
 	grain.OnCall((*counter).Add), grain.OnCall((*counter).Careful), grain.OnCall((*counter).Spoil), grain.OnCall((*counter).Count),
-	grain.OnCall((*counter).Exact, grain.Strong), grain.OnCall((*counter).Nap), grain.OnCall((*counter).Drop), grain.OnCall((*counter).Twice),
+	grain.OnCall((*counter).Exact).Strong(), grain.OnCall((*counter).Nap), grain.OnCall((*counter).Drop), grain.OnCall((*counter).Twice),
 	grain.OnCall((*counter).Rest), grain.OnCall((*counter).Who), grain.OnMessage((*counter).Bump))
 
 // start makes a system with grains that keep their states in memory, unless the settings have another store. They serve counters too.

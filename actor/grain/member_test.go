@@ -35,7 +35,7 @@ func (l *ledger) Pay(p *actor.Process, m pay) (int, error) {
 
 func (l *ledger) Taken(*actor.Process, taken) ([]int, error) { return l.Value.Numbers, nil }
 
-var ledgers = grain.Define("ledger", grain.OnCall((*ledger).Pay), grain.OnCall((*ledger).Taken, grain.Strong))
+var ledgers = grain.Define("ledger", grain.OnCall((*ledger).Pay), grain.OnCall((*ledger).Taken).Strong())
 
 // memberVariable holds what a process of this test binary is to be: a node of TestNoPaymentIsLostOrTakenTwice.
 const memberVariable = "SABIR_GRAIN_MEMBER"

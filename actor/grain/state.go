@@ -82,7 +82,7 @@ func (a *activation) write(do func(context.Context, store.Store) (uint64, error)
 		return a.spoiled
 	}
 	if a.grains.store == nil {
-		return a.spoil(problem(ErrBadGrainState, a.grains.self, "%s: the grains were made without a Store", a.address))
+		return a.spoil(problem(errBadGrainState, a.grains.self, "%s: the grains were made without a Store", a.address))
 	}
 	revision, err := do(a.grains.base, a.grains.store)
 	if err != nil {
@@ -96,10 +96,10 @@ func (a *activation) write(do func(context.Context, store.Store) (uint64, error)
 func writeError(err error, a *activation) error {
 	switch {
 	case errors.Is(err, store.ErrOutcomeUnknown):
-		return problem(ErrOutcomeUnknown, a.grains.self, "saving %s: %w", a.address, err)
-	case errors.Is(err, ErrFenced):
+		return problem(errOutcomeUnknown, a.grains.self, "saving %s: %w", a.address, err)
+	case errors.Is(err, store.ErrFenced):
 		a.grains.counts.fenced.Add(1)
-		e := sabir.Errorf(ErrFenced.Code, ErrFenced.Name, "saving %s: %w", a.address, err)
+		e := sabir.Errorf(store.ErrFenced.Code, store.ErrFenced.Name, "saving %s: %w", a.address, err)
 		e.Node, e.Retryable = a.grains.self, true
 		return e
 	}
@@ -111,9 +111,9 @@ func writeError(err error, a *activation) error {
 func (a *activation) badState(p *actor.Process, err error) error {
 	if panicked, ok := errors.AsType[*codec.PanicError](err); ok {
 		a.logPanic(p, "the state", panicked.Value, panicked.Stack)
-		return problem(actor.ErrPanic, a.grains.self, "the state of grain %s", a.address)
+		return problem(sabir.ErrPanic, a.grains.self, "the state of grain %s", a.address)
 	}
-	return problem(ErrBadGrainState, a.grains.self, "%s: %w", a.address, err)
+	return problem(errBadGrainState, a.grains.self, "%s: %w", a.address, err)
 }
 
 // spoil records that the state in memory is not to be used any more.
@@ -154,7 +154,7 @@ func (a *activation) confirm() error {
 	}
 	entry, err := st.Load(a.grains.base, a.address.Kind, a.address.Key)
 	if err == nil && entry.Revision != a.revision {
-		err = writeError(ErrFenced, a)
+		err = writeError(store.ErrFenced, a)
 	}
 	if err != nil {
 		return a.spoil(err)

@@ -49,7 +49,7 @@ func TestWhatAFailureLeavesIsForgotten(t *testing.T) {
 
 	t.Run("a panic", func(t *testing.T) {
 		_, err := grain.Call[int](t.Context(), system, ada, careful{-100})
-		wantError(t, err, actor.ErrPanic)
+		wantError(t, err, sabir.ErrPanic)
 		want(t, "saved state", call[int](t, system, ada, count{}), 5)
 		want(t, "what is not saved", call[int](t, system, ada, nap{0}), 0)
 	})
@@ -82,7 +82,7 @@ func TestAnErrorAfterASaveIsNotRetryable(t *testing.T) {
 		want    error
 	}{
 		"the store is away": {func() { st.set(store.ErrStoreUnreachable) }, store.ErrStoreUnreachable},
-		"another has saved": {func() { saveElsewhere(t, st, ada, 70) }, grain.ErrFenced},
+		"another has saved": {func() { saveElsewhere(t, st, ada, 70) }, store.ErrFenced},
 	} {
 		_, err := grain.Call[int](t.Context(), system, ada, twice{test.between})
 		wantError(t, err, test.want)
@@ -97,7 +97,7 @@ func TestASaveWithAnUnknownOutcomeIsLoadedAgain(t *testing.T) {
 	call[int](t, system, ada, add{5})
 	st.set(store.ErrOutcomeUnknown)
 	_, err := grain.Call[int](t.Context(), system, ada, add{100})
-	wantError(t, err, grain.ErrOutcomeUnknown)
+	wantError(t, err, store.ErrOutcomeUnknown)
 	want(t, "retryable", sabir.AsError(err).Retryable, false)
 	st.set(nil)
 	want(t, "the state", call[int](t, system, ada, count{}), 5)
@@ -122,7 +122,7 @@ func TestAnActivationThatIsFencedTellsItsCallerAndIsLoadedAnew(t *testing.T) {
 	saveElsewhere(t, st, ada, 70)
 	want(t, "a call that does not save", call[int](t, system, ada, count{}), 5)
 	_, err := grain.Call[int](t.Context(), system, ada, add{1})
-	wantError(t, err, grain.ErrFenced)
+	wantError(t, err, store.ErrFenced)
 	want(t, "retryable", sabir.AsError(err).Retryable, true)
 	want(t, "the next call", call[int](t, system, ada, add{1}), 71)
 	want(t, "counted", g.Stats().Fenced, 1)
@@ -134,7 +134,7 @@ func TestAStrongHandlerDoesNotAnswerFromAnOldState(t *testing.T) {
 	want(t, "at first", call[int](t, system, ada, exact{}), 0)
 	saveElsewhere(t, st, ada, 70)
 	_, err := grain.Call[int](t.Context(), system, ada, exact{})
-	wantError(t, err, grain.ErrFenced)
+	wantError(t, err, store.ErrFenced)
 	want(t, "the next call", call[int](t, system, ada, exact{}), 70)
 }
 
@@ -147,7 +147,7 @@ func TestAStateThatCannotBeReadIsAnError(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := grain.Call[int](t.Context(), system, ada, count{})
-			wantError(t, err, grain.ErrBadGrainState)
+			wantError(t, err, sabir.NewError(sabir.CodeDataLoss, "BadGrainState", ""))
 			until(t, "nothing is left behind", func() bool { return g.Stats().Active == 0 })
 		})
 	}
@@ -195,7 +195,7 @@ func TestAnActivateThatFailsIsTheCallersErrorAndLeavesNothing(t *testing.T) {
 		want     error
 	}{
 		"an error": {func(*hooked, *actor.Process) error { return errRefused }, errRefused},
-		"a panic":  {func(*hooked, *actor.Process) error { panic("no") }, actor.ErrPanic},
+		"a panic":  {func(*hooked, *actor.Process) error { panic("no") }, sabir.ErrPanic},
 	} {
 		t.Run(what, func(t *testing.T) {
 			hooks.activate = test.activate
@@ -235,7 +235,7 @@ func TestAKindWithAStateNeedsAStore(t *testing.T) {
 		t.Fatal("it started")
 	}
 	_, err = grain.Call[int](t.Context(), system, ada, count{})
-	wantError(t, err, grain.ErrGrainsNotStarted)
+	wantError(t, err, sabir.NewError(sabir.CodeFailedPrecondition, "GrainsNotStarted", ""))
 	if errors.Is(err, grain.ErrNoOwner) {
 		t.Fatal(err)
 	}

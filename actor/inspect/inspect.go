@@ -4,7 +4,7 @@
 //
 //	list, err := system.List(inspect.Query{Sort: "age", Limit: 20})
 //
-// Documents name a process by the text of its PID, which actor.ParsePID reads.
+// Documents name a process by the text of its PID, which the method UnmarshalText of actor.PID reads.
 package inspect
 
 import "time"
@@ -94,11 +94,4 @@ type Tree struct {
 	Children []Tree `json:"children,omitempty"` // of a supervisor
 	Unlisted int    `json:"unlisted,omitempty"` // children that are not in Children
 	Problem  string `json:"problem,omitempty"`  // why it is not known what is below
-}
-
-// Inspector is implemented by states that can be shown: see actor.System.Inspect.
-type Inspector interface {
-	// Inspect returns something to look at. It runs as a callback of the process, between two messages, and must not change
-	// the state nor keep what is in it: others read what it returns.
-	Inspect() any
 }

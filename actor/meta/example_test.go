@@ -27,11 +27,11 @@ func ExampleListenTCP() {
 	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(context.Background())
 
-	server, err := meta.ListenTCP(system, ":0", mirrorBehavior, meta.NetConfig{})
+	_, server, err := meta.ListenTCP(system, ":0", mirrorBehavior, meta.NetConfig{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	c, err := net.Dial("tcp", server.Addr.String())
+	c, err := net.Dial("tcp", server.String())
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func (d *device[In]) Init(p *actor.Process, b beginning[In]) error {
 func guarded(run func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			err = fmt.Errorf("%w: in the goroutine of a meta process: %v\n%s", actor.ErrPanic, value, debug.Stack())
+			err = fmt.Errorf("%w: in the goroutine of a meta process: %v\n%s", sabir.ErrPanic, value, debug.Stack())
 		}
 	}()
 	return run()

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -63,18 +64,18 @@ func newTaps() taps {
 	return taps{began: make(chan actor.PID, 100), received: make(chan any, 100_000)}
 }
 
-func listen[S any](t testing.TB, from actor.Sender, b *actor.Behavior[S, *meta.Conn], config meta.NetConfig) meta.Server {
+func listen[S any](t testing.TB, from actor.Sender, b *actor.Behavior[S, *meta.Conn], config meta.NetConfig) netip.AddrPort {
 	t.Helper()
-	server, err := meta.ListenTCP(from, ":0", b, config)
+	_, server, err := meta.ListenTCP(from, ":0", b, config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return server
 }
 
-func dial(t testing.TB, server meta.Server) *net.TCPConn {
+func dial(t testing.TB, server netip.AddrPort) *net.TCPConn {
 	t.Helper()
-	c, err := net.Dial("tcp", server.Addr.String())
+	c, err := net.Dial("tcp", server.String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,9 +172,9 @@ func TestAListenerEndsWithItsOwnerAndAllConnectionsWithIt(t *testing.T) {
 	s := newSystem(t)
 	taps := newTaps()
 	o := newOwner(t, s)
-	var server meta.Server
+	var server netip.AddrPort
 	o.do(func(p *actor.Process) (err error) {
-		server, err = meta.ListenTCP(p, ":0", tappedB(taps), meta.NetConfig{})
+		_, server, err = meta.ListenTCP(p, ":0", tappedB(taps), meta.NetConfig{})
 		return err
 	})
 	c := dial(t, server)
@@ -184,7 +185,7 @@ func TestAListenerEndsWithItsOwnerAndAllConnectionsWithIt(t *testing.T) {
 	}
 	nextOf[actor.Exit](t, taps.received)
 	for { // until the port is closed
-		c, err := net.Dial("tcp", server.Addr.String())
+		c, err := net.Dial("tcp", server.String())
 		if err != nil {
 			return
 		}
@@ -229,7 +230,7 @@ func TestAClientConnectionIsAProcess(t *testing.T) {
 		return err
 	}, actor.OnMessage((*tapped).Data), actor.OnMessage((*tapped).Exit))
 	o.do(func(p *actor.Process) error {
-		_, err := meta.DialTCP(t.Context(), p, server.Addr.String(), b, meta.NetConfig{})
+		_, err := meta.DialTCP(t.Context(), p, server.String(), b, meta.NetConfig{})
 		return err
 	})
 	if d := nextOf[meta.Data](t, taps.received); string(d.Bytes) != "hello" {
@@ -247,7 +248,7 @@ func TestTLS(t *testing.T) {
 	server := listen(t, s, echoB, meta.NetConfig{TLS: &tls.Config{Certificates: web.TLS.Certificates}})
 	roots := x509.NewCertPool()
 	roots.AddCert(web.Certificate())
-	c, err := tls.Dial("tcp", server.Addr.String(), &tls.Config{RootCAs: roots, ServerName: "example.com"})
+	c, err := tls.Dial("tcp", server.String(), &tls.Config{RootCAs: roots, ServerName: "example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,16 +263,16 @@ func TestTLS(t *testing.T) {
 func TestListeningBeyondThisMachineIsRefused(t *testing.T) {
 	s := newSystem(t)
 	packetB := actor.Define("packets", func(*packets, *actor.Process, *meta.Socket) error { return nil }, actor.OnMessage((*packets).Packet))
-	if _, err := meta.ListenTCP(s, "0.0.0.0:0", echoB, meta.NetConfig{}); err == nil || !strings.Contains(err.Error(), "Exposed") {
+	if _, _, err := meta.ListenTCP(s, "0.0.0.0:0", echoB, meta.NetConfig{}); err == nil || !strings.Contains(err.Error(), "Exposed") {
 		t.Errorf("TCP: %v", err)
 	}
 	if _, _, err := meta.ListenUDP(s, "0.0.0.0:0", packetB, meta.NetConfig{TLS: &tls.Config{}}); err == nil || !strings.Contains(err.Error(), "Exposed") {
 		t.Errorf("UDP, which has no TLS: %v", err)
 	}
-	if _, err := meta.ListenTCP(s, "0.0.0.0:0", echoB, meta.NetConfig{Exposed: true}); err != nil {
+	if _, _, err := meta.ListenTCP(s, "0.0.0.0:0", echoB, meta.NetConfig{Exposed: true}); err != nil {
 		t.Errorf("exposed: %v", err)
 	}
-	if _, err := meta.ListenTCP(s, "0.0.0.0:0", echoB, meta.NetConfig{TLS: &tls.Config{}}); err != nil {
+	if _, _, err := meta.ListenTCP(s, "0.0.0.0:0", echoB, meta.NetConfig{TLS: &tls.Config{}}); err != nil {
 		t.Errorf("with TLS: %v", err)
 	}
 }
@@ -280,12 +281,12 @@ func TestWhatSocketsRefuse(t *testing.T) {
 	s := newSystem(t)
 	for name, config := range map[string]meta.NetConfig{"no connections": {Connections: -1}, "no window": {Window: -1}, "empty reads": {ReadSize: -1}, "no time to write": {WriteTimeout: -1}, "negative idleness": {IdleTimeout: -1}} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := meta.ListenTCP(s, ":0", echoB, config); err == nil {
+			if _, _, err := meta.ListenTCP(s, ":0", echoB, config); err == nil {
 				t.Error("no error")
 			}
 		})
 	}
-	if _, err := meta.ListenTCP(s, "nonsense", echoB, meta.NetConfig{}); err == nil {
+	if _, _, err := meta.ListenTCP(s, "nonsense", echoB, meta.NetConfig{}); err == nil {
 		t.Error("an address without a port: no error")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"net/netip"
 	"os"
 	"sync"
 	"time"
@@ -95,12 +96,6 @@ func (c *Conn) readAll(s *actor.System, to actor.PID, config *NetConfig) error {
 	}
 }
 
-// Server is a listener.
-type Server struct {
-	PID  actor.PID // of its meta process: when that ends, so do the listener and all its connections
-	Addr net.Addr  // that it is bound to
-}
-
 // tracked is a connection and the process that handles it.
 type tracked struct {
 	pid   actor.PID
@@ -119,17 +114,19 @@ type tracked struct {
 //
 // While Window messages wait for the process, nothing is read, and so the peer has to wait. An address that other machines can
 // reach is refused without TLS or Exposed.
-func ListenTCP[S any](from actor.Sender, address string, b *actor.Behavior[S, *Conn], config NetConfig) (Server, error) {
+//
+// It returns the PID of the listener, with whose end the listener and all its connections end, and the address that it is bound to.
+func ListenTCP[S any](from actor.Sender, address string, b *actor.Behavior[S, *Conn], config NetConfig) (actor.PID, netip.AddrPort, error) {
 	if err := config.complete(); err != nil {
-		return Server{}, err
+		return actor.PID{}, netip.AddrPort{}, err
 	}
 	bound, err := config.listenAddr(context.Background(), "tcp", address)
 	if err != nil {
-		return Server{}, err
+		return actor.PID{}, netip.AddrPort{}, err
 	}
 	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(bound))
 	if err != nil {
-		return Server{}, fmt.Errorf("meta: %w", err)
+		return actor.PID{}, netip.AddrPort{}, fmt.Errorf("meta: %w", err)
 	}
 	closing := closers{}
 	accept := func(ctx context.Context, m Meta) error {
@@ -139,9 +136,9 @@ func ListenTCP[S any](from actor.Sender, address string, b *actor.Behavior[S, *C
 	pid, err := Start(from, "tcp-listener", Device[tracked]{Run: accept, Handle: closing.track, down: closing.down})
 	if err != nil {
 		l.Close()
-		return Server{}, err
+		return actor.PID{}, netip.AddrPort{}, err
 	}
-	return Server{pid, l.Addr()}, nil
+	return pid, l.Addr().(*net.TCPAddr).AddrPort(), nil
 }
 
 // closers closes connections when a process ends. Only the callbacks of one process use it.

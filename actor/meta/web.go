@@ -49,7 +49,7 @@ const (
 //	func (s *site) Get(p *actor.Process, r meta.Request) (meta.Response, error)
 //
 // The call has the request's context: p.Context ends when the client has gone. It waits as long as that, or for
-// actor.CallTimeout where it has no deadline. An error is answered with the HTTP status of its code, see sabir.Code, and its
+// 5 s where it has no deadline. An error is answered with the HTTP status of its code, see sabir.Code, and its
 // name and message in JSON; for one that is not a *sabir.Error only "internal error" is sent.
 func Handler[A actor.Address](s *actor.System, to A, config WebConfig) http.Handler {
 	h := &webHandler{maxBody: cmp.Or(config.MaxBody, defaultMaxBody), slots: make(chan struct{}, cmp.Or(config.Requests, defaultRequests))}

@@ -41,7 +41,7 @@ var siteB = actor.Define("site", (*site).Init, actor.OnCall((*site).Get))
 
 func TestAWebRequestIsACall(t *testing.T) {
 	s := newSystem(t)
-	sites, err := pool.Start(s, siteB.Spec(siteArgs{}), pool.Config{Size: 2})
+	sites, err := pool.Spec(siteB.Spec(siteArgs{}), pool.Config{Size: 2}).Start(s)
 	if err != nil {
 		t.Fatal(err)
 	}

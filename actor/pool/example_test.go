@@ -23,7 +23,7 @@ func Example() {
 	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
 
-	shouters, err := pool.Start(system, shouterBehavior.Spec(struct{}{}), pool.Config{Size: 4}, actor.SpawnConfig{Name: "shouters"})
+	shouters, err := pool.Spec(shouterBehavior.Spec(struct{}{}), pool.Config{Size: 4}, actor.SpawnConfig{Name: "shouters"}).Start(system)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package pool puts several worker processes behind one address:
 //
-//	resizers, err := pool.Start(system, resizer.Spec(struct{}{}), pool.Config{Size: 8, Pick: pool.LeastWaiting})
+//	resizers, err := pool.Spec(resizer.Spec(struct{}{}), pool.Config{Size: 8, Pick: pool.LeastWaiting}).Start(system)
 //	small, err := actor.Call[Image](ctx, system, resizers, Resize{large, 100})
 //
 // What is sent to the pool, messages and calls of any type, goes on unopened to one of the workers, with its sender; the answer
@@ -68,13 +68,8 @@ func (p Picking) String() string {
 	return [...]string{"round robin", "random", "least waiting"}[p]
 }
 
-// Start starts a pool and its workers, and returns the pool's address. The actor.SpawnConfig is for the pool's own process, such
-// as its name.
-func Start(from actor.Sender, worker actor.Spec, config Config, spawn ...actor.SpawnConfig) (actor.PID, error) {
-	return Spec(worker, config, spawn...).Start(from)
-}
-
-// Spec is a pool to be started by another process, such as a supervisor.
+// Spec is a pool and its workers, to be started by its method Start, which returns the pool's address, or by another process, such as a
+// supervisor. The actor.SpawnConfig is for the pool's own process, such as its name.
 func Spec(worker actor.Spec, config Config, spawn ...actor.SpawnConfig) actor.Spec {
 	config.Size, config.Within = cmp.Or(config.Size, defaultSize()), cmp.Or(config.Within, defaultWithin)
 	return behavior.Spec(work{worker, config}, spawn...)

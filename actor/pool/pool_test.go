@@ -72,7 +72,7 @@ var workerB = actor.Define("worker", (*worker).Init, actor.OnMessage((*worker).N
 func start(t testing.TB, s *actor.System, config pool.Config) (actor.PID, chan got) {
 	t.Helper()
 	notes := make(chan got, 1000)
-	pid, err := pool.Start(s, workerB.Spec(notes), config)
+	pid, err := pool.Spec(workerB.Spec(notes), config).Start(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +324,7 @@ func TestAPoolThatCannotGrowStaysAsItIs(t *testing.T) {
 	s := newSystem(t)
 	var left atomic.Int32
 	left.Store(3)
-	p, err := pool.Start(s, scarceB.Spec(&left), pool.Config{Size: 2})
+	p, err := pool.Spec(scarceB.Spec(&left), pool.Config{Size: 2}).Start(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,7 +345,7 @@ func TestWhatAPoolRefuses(t *testing.T) {
 		"restarts in no time": {Restarts: 1, Within: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := pool.Start(s, workerB.Spec(nil), config); err == nil {
+			if _, err := pool.Spec(workerB.Spec(nil), config).Start(s); err == nil {
 				t.Error("no error")
 			}
 		})

@@ -14,11 +14,24 @@ type (
 	deleteChild    struct{ ID string }
 )
 
+// Supervisor is a running supervisor, as a process or a system calls it. Its methods are calls: see actor.Call for how long they wait,
+// and for the errors that they have beside their own. It may be copied.
+type Supervisor struct {
+	from actor.Sender
+	to   actor.Ref[supervisor]
+}
+
+// At returns the supervisor at an address, such as the PID that its actor.Spec started, or the Name of its Config. A
+// Supervisor whose from is a process is for the callbacks of that process.
+func At[A actor.Address](from actor.Sender, to A) Supervisor {
+	return Supervisor{from, actor.RefTo[supervisor](to)}
+}
+
 // StartChild adds a child at the end of a supervisor's list and starts it. Where it does not start it is not added. It may
 // be called on the supervisor's own node only: what a Child starts is a function. Errors: ErrChildExists, those with the names SupervisorConfig,
 // ChildNotStarted, which wraps the reason, and SupervisorEnding, and those of actor.Call.
-func StartChild[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, c Child) (actor.PID, error) {
-	return actor.Call[actor.PID](ctx, from, supervisor, startChild{c})
+func (s Supervisor) StartChild(ctx context.Context, c Child) (actor.PID, error) {
+	return actor.Call[actor.PID](ctx, s.from, s.to, startChild{c})
 }
 
 func (s *supervisor) startChild(p *actor.Process, m startChild) (actor.PID, error) {
@@ -43,16 +56,10 @@ func notStarted(c *child, err error) error {
 	return sabir.Errorf(errChildNotStarted.Code, errChildNotStarted.Name, "%s: %q: %w", errChildNotStarted.Message, c.ID, err)
 }
 
-// TerminateChild ends a child, by its ID or as a PID for one of a dynamic supervisor, according to its Shutdown, and returns when it has
-// ended. It is not restarted, but stays in the list for RestartChild, unless it is Temporary; a dynamic supervisor forgets it. That it does
-// not run is no error. Errors: ErrNoChild, and those of actor.Call: a child may take longer to end than ctx allows, and ends all the same.
-func TerminateChild[A actor.Address, C string | actor.PID](ctx context.Context, from actor.Sender, supervisor A, child C) (err error) {
-	switch child := any(child).(type) {
-	case string:
-		_, err = actor.Call[struct{}](ctx, from, supervisor, terminateChild{child})
-	case actor.PID:
-		_, err = actor.Call[struct{}](ctx, from, supervisor, terminateOne{child})
-	}
+// TerminateChild ends a child according to its Shutdown, and returns when it has ended. It is not restarted, but stays in the list
+// for RestartChild, unless it is Temporary. That it does not run is no error. TerminateOne is for children of a dynamic supervisor. Errors: ErrNoChild, and those of actor.Call: a child may take longer to end than ctx allows, and ends all the same.
+func (s Supervisor) TerminateChild(ctx context.Context, id string) error {
+	_, err := actor.Call[struct{}](ctx, s.from, s.to, terminateChild{id})
 	return err
 }
 
@@ -81,8 +88,8 @@ func (s *supervisor) terminateChild(p *actor.Process, m terminateChild) (none st
 
 // RestartChild starts a child again that TerminateChild has ended, or that has ended and was not to be restarted. Errors:
 // ErrNoChild, those with the names ChildRuns, ChildNotStarted and SupervisorEnding, and those of actor.Call.
-func RestartChild[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, id string) (actor.PID, error) {
-	return actor.Call[actor.PID](ctx, from, supervisor, restartChild{id})
+func (s Supervisor) RestartChild(ctx context.Context, id string) (actor.PID, error) {
+	return actor.Call[actor.PID](ctx, s.from, s.to, restartChild{id})
 }
 
 func (s *supervisor) restartChild(p *actor.Process, m restartChild) (actor.PID, error) {
@@ -103,8 +110,8 @@ func (s *supervisor) restartChild(p *actor.Process, m restartChild) (actor.PID, 
 }
 
 // DeleteChild takes a child out of the list that does not run. Errors: ErrNoChild, one with the name ChildRuns, and those of actor.Call.
-func DeleteChild[A actor.Address](ctx context.Context, from actor.Sender, supervisor A, id string) error {
-	_, err := actor.Call[struct{}](ctx, from, supervisor, deleteChild{id})
+func (s Supervisor) DeleteChild(ctx context.Context, id string) error {
+	_, err := actor.Call[struct{}](ctx, s.from, s.to, deleteChild{id})
 	return err
 }
 

@@ -15,7 +15,7 @@ import (
 func TestStartChildAddsItAtTheEnd(t *testing.T) {
 	w := newWorld(t)
 	pid := w.start(supervise.Spec(often(supervise.RestForOne), w.worker("a")))
-	child, err := supervise.StartChild(t.Context(), w.system, pid, w.worker("b"))
+	child, err := supervise.At(w.system, pid).StartChild(t.Context(), w.worker("b"))
 	if err != nil || child != w.child(pid, "b").PID {
 		t.Fatal(child, err)
 	}
@@ -28,7 +28,7 @@ func TestStartChildRefusesAnIDThatIsThere(t *testing.T) {
 	w := newWorld(t)
 	pid := w.start(supervise.Spec(supervise.Config{}, w.worker("a")))
 	w.expect("start a")
-	if _, err := supervise.StartChild(t.Context(), w.system, pid, w.worker("a")); !errors.Is(err, supervise.ErrChildExists) {
+	if _, err := supervise.At(w.system, pid).StartChild(t.Context(), w.worker("a")); !errors.Is(err, supervise.ErrChildExists) {
 		t.Error(err)
 	}
 	w.nothingElse(pid)
@@ -39,7 +39,7 @@ func TestChildThatDoesNotStartIsNotAdded(t *testing.T) {
 	pid := w.start(supervise.Spec(supervise.Config{}))
 	var fails atomic.Int32
 	fails.Store(1)
-	if _, err := supervise.StartChild(t.Context(), w.system, pid, w.unwilling("a", &fails)); !errors.Is(err, sabir.NewError(sabir.CodeAborted, "ChildNotStarted", "")) || !errors.Is(err, errCrash) {
+	if _, err := supervise.At(w.system, pid).StartChild(t.Context(), w.unwilling("a", &fails)); !errors.Is(err, sabir.NewError(sabir.CodeAborted, "ChildNotStarted", "")) || !errors.Is(err, errCrash) {
 		t.Error(err)
 	}
 	w.expect("fail a")
@@ -52,17 +52,17 @@ func TestTerminatedChildIsNotRestartedUntilRestartChild(t *testing.T) {
 	w := newWorld(t)
 	pid := w.start(supervise.Spec(supervise.Config{}, w.workers("a", "b")...))
 	w.expect("start a", "start b")
-	if err := supervise.TerminateChild(t.Context(), w.system, pid, "a"); err != nil {
+	if err := supervise.At(w.system, pid).TerminateChild(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	w.expect("shut a")
 	if got := w.states(pid); got != "a ended 0, b running 0, " {
 		t.Error(got)
 	}
-	if err := supervise.TerminateChild(t.Context(), w.system, pid, "a"); err != nil {
+	if err := supervise.At(w.system, pid).TerminateChild(t.Context(), "a"); err != nil {
 		t.Error("it has ended already:", err)
 	}
-	child, err := supervise.RestartChild(t.Context(), w.system, pid, "a")
+	child, err := supervise.At(w.system, pid).RestartChild(t.Context(), "a")
 	if err != nil || child != w.child(pid, "a").PID {
 		t.Error(child, err)
 	}
@@ -74,7 +74,7 @@ func TestTerminatedTemporaryChildIsForgotten(t *testing.T) {
 	a := w.worker("a")
 	a.Restart = supervise.Temporary
 	pid := w.start(supervise.Spec(supervise.Config{}, a))
-	if err := supervise.TerminateChild(t.Context(), w.system, pid, "a"); err != nil {
+	if err := supervise.At(w.system, pid).TerminateChild(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.states(pid); got != "" {
@@ -98,7 +98,7 @@ func TestTerminateChildEndsTheAttemptsToRestart(t *testing.T) {
 	for starts.Load() < 10 {
 		w.children(pid)
 	}
-	if err := supervise.TerminateChild(t.Context(), w.system, pid, "a"); err != nil {
+	if err := supervise.At(w.system, pid).TerminateChild(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.states(pid); got != "a ended 0, " {
@@ -116,13 +116,13 @@ func TestDeleteChildForgetsOneThatHasEnded(t *testing.T) {
 	w := newWorld(t)
 	pid := w.start(supervise.Spec(supervise.Config{}, w.workers("a", "b")...))
 	ctx := t.Context()
-	if err := supervise.DeleteChild(ctx, w.system, pid, "a"); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "ChildRuns", "")) {
+	if err := supervise.At(w.system, pid).DeleteChild(ctx, "a"); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "ChildRuns", "")) {
 		t.Error(err)
 	}
-	if err := supervise.TerminateChild(ctx, w.system, pid, "a"); err != nil {
+	if err := supervise.At(w.system, pid).TerminateChild(ctx, "a"); err != nil {
 		t.Fatal(err)
 	}
-	if err := supervise.DeleteChild(ctx, w.system, pid, "a"); err != nil {
+	if err := supervise.At(w.system, pid).DeleteChild(ctx, "a"); err != nil {
 		t.Error(err)
 	}
 	if got := w.states(pid); got != "b running 0, " {
@@ -133,7 +133,7 @@ func TestDeleteChildForgetsOneThatHasEnded(t *testing.T) {
 func TestRestartChildRefusesOneThatRuns(t *testing.T) {
 	w := newWorld(t)
 	pid := w.start(supervise.Spec(supervise.Config{}, w.worker("a")))
-	if _, err := supervise.RestartChild(t.Context(), w.system, pid, "a"); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "ChildRuns", "")) {
+	if _, err := supervise.At(w.system, pid).RestartChild(t.Context(), "a"); !errors.Is(err, sabir.NewError(sabir.CodeFailedPrecondition, "ChildRuns", "")) {
 		t.Error(err)
 	}
 }
@@ -142,8 +142,8 @@ func TestCallsWithAnUnknownIDFail(t *testing.T) {
 	w := newWorld(t)
 	pid := w.start(supervise.Spec(supervise.Config{}))
 	ctx := t.Context()
-	_, restart := supervise.RestartChild(ctx, w.system, pid, "x")
-	for _, err := range []error{restart, supervise.TerminateChild(ctx, w.system, pid, "x"), supervise.DeleteChild(ctx, w.system, pid, "x")} {
+	_, restart := supervise.At(w.system, pid).RestartChild(ctx, "x")
+	for _, err := range []error{restart, supervise.At(w.system, pid).TerminateChild(ctx, "x"), supervise.At(w.system, pid).DeleteChild(ctx, "x")} {
 		if !errors.Is(err, supervise.ErrNoChild) {
 			t.Error(err)
 		}
@@ -160,7 +160,7 @@ func TestStartChildWaitsForTheRestartOfTheOthers(t *testing.T) {
 	w.clock.armed(t, 5*time.Second)
 	started := make(chan error)
 	go func() {
-		_, err := supervise.StartChild(context.Background(), w.system, pid, w.worker("c"))
+		_, err := supervise.At(w.system, pid).StartChild(context.Background(), w.worker("c"))
 		started <- err
 	}()
 	w.nothingElse(pid)
@@ -178,7 +178,7 @@ func TestEndingSupervisorStartsNothing(t *testing.T) {
 	w.expect("start a", "start b")
 	actor.Stop(w.system, pid, nil)
 	w.clock.armed(t, 5*time.Second)
-	if _, err := supervise.StartChild(t.Context(), w.system, pid, w.worker("c")); !errors.Is(err, sabir.NewError(sabir.CodeUnavailable, "SupervisorEnding", "")) {
+	if _, err := supervise.At(w.system, pid).StartChild(t.Context(), w.worker("c")); !errors.Is(err, sabir.NewError(sabir.CodeUnavailable, "SupervisorEnding", "")) {
 		t.Error(err)
 	}
 	close(hold)
@@ -188,7 +188,7 @@ func TestEndingSupervisorStartsNothing(t *testing.T) {
 func TestSupervisorIsFoundByItsName(t *testing.T) {
 	w := newWorld(t)
 	w.start(supervise.Spec(supervise.Config{Name: "shop"}, w.worker("a")))
-	d, err := supervise.Describe(t.Context(), w.system, actor.Name{Name: "shop"})
+	d, err := supervise.At(w.system, actor.Name{Name: "shop"}).Describe(t.Context())
 	if err != nil || len(d.Children) != 1 || d.Children[0].ID != "a" || d.Children[0].Behavior != "worker" || d.Children[0].Supervisor {
 		t.Error(d, err)
 	}

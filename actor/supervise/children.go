@@ -39,15 +39,12 @@ const maxListed = 1000
 
 // Describe asks a supervisor about itself and its children: in the order of their start, those of a dynamic supervisor in none. Errors
 // are those of actor.Call; ErrNotHandled is from a process that is no supervisor.
-func Describe[A actor.Address](ctx context.Context, from actor.Sender, supervisor A) (Info, error) {
-	d, err := actor.Call[description](ctx, from, supervisor, describe{})
+func (s Supervisor) Describe(ctx context.Context) (Info, error) {
+	d, err := actor.Call[description](ctx, s.from, s.to, describe{})
 	if err != nil {
 		return Info{}, err
 	}
-	i := Info{Supervisor: true, Behavior: fixedName, State: running}
-	if pid, ok := any(supervisor).(actor.PID); ok {
-		i.PID = pid
-	}
+	i := Info{Supervisor: true, Behavior: fixedName, State: running, PID: s.to.PID()}
 	if d.Dynamic {
 		i.Behavior = dynamicName
 	}

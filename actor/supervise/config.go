@@ -58,13 +58,13 @@ func (s *Strategy) UnmarshalText(text []byte) error {
 }
 
 // AutoShutdown determines when a supervisor ends because its children have. Only those count that have Child.Significant, ended
-// by themselves, and are not restarted.
+// by themselves, and are not restarted. By default it never does.
 type AutoShutdown uint8
 
 const (
-	Never          AutoShutdown = iota
-	AnySignificant              // with the first of them
-	AllSignificant              // when none of them runs any more
+	never          AutoShutdown = iota // the zero value
+	AnySignificant                     // with the first of them
+	AllSignificant                     // when none of them runs any more
 )
 
 // Child is a child of a supervisor.
@@ -156,7 +156,7 @@ func (c Child) complete(of Config) (Child, error) {
 		return c, problem(errSupervisorConfig, "child %q has shutdown %s", c.ID, c.Shutdown)
 	case c.Significant && c.Restart == Permanent:
 		return c, problem(errSupervisorConfig, "child %q is permanent, so it is always restarted and cannot be significant", c.ID)
-	case c.Significant && of.AutoShutdown == Never:
+	case c.Significant && of.AutoShutdown == never:
 		return c, problem(errSupervisorConfig, "child %q is significant, but the supervisor never shuts down by itself", c.ID)
 	}
 	if c.Shutdown == 0 {

@@ -43,7 +43,7 @@ func dynamicOf[A any]() *actor.Behavior[dynamic[A], dynamicPlan[A]] {
 type dynamic[A any] struct {
 	dynamicPlan[A]
 	children   map[actor.PID]one[A]
-	shutting   map[actor.PID]*shutting // of children, those that TerminateChild has sent an exit
+	shutting   map[actor.PID]*shutting // of children, those that TerminateOne has sent an exit
 	restarting int                     // retries on their way
 	ending     error                   // why the supervisor ends as soon as its children have; nil while it does not
 	history    history
@@ -69,7 +69,7 @@ func (s *dynamic[A]) init(p *actor.Process, with dynamicPlan[A]) (err error) {
 	if s.each, err = s.each.complete(s.config); err != nil {
 		return err
 	}
-	if !s.each.Start.Zero() || s.each.ID != "" || s.each.Significant || s.config.Strategy != OneForOne || s.config.AutoShutdown != Never {
+	if !s.each.Start.Zero() || s.each.ID != "" || s.each.Significant || s.config.Strategy != OneForOne || s.config.AutoShutdown != never {
 		return problem(errSupervisorConfig, "a dynamic supervisor takes no ID, Start, Significant, Strategy and AutoShutdown")
 	}
 	if supervises(s.behavior) && with.each.Shutdown == 0 {
@@ -88,8 +88,15 @@ func (s *dynamic[A]) init(p *actor.Process, with dynamicPlan[A]) (err error) {
 // StartOne starts a child of a dynamic supervisor and passes args to its Init. Their type must be the one that the behaviour
 // takes, else the error is actor.ErrNotHandled. The other errors are that of the child's Init, one with the name SupervisorEnding, and those
 // of actor.Call.
-func StartOne[Args any, A actor.Address](ctx context.Context, from actor.Sender, supervisor A, args Args) (actor.PID, error) {
-	return actor.Call[actor.PID](ctx, from, supervisor, startOne[Args]{args})
+func StartOne[A any](ctx context.Context, s Supervisor, args A) (actor.PID, error) {
+	return actor.Call[actor.PID](ctx, s.from, s.to, startOne[A]{args})
+}
+
+// TerminateOne ends a child of a dynamic supervisor according to its Shutdown, and returns when it has ended. The supervisor forgets
+// it. Errors: ErrNoChild, and those of actor.Call: a child may take longer to end than ctx allows, and ends all the same.
+func (s Supervisor) TerminateOne(ctx context.Context, child actor.PID) error {
+	_, err := actor.Call[struct{}](ctx, s.from, s.to, terminateOne{child})
+	return err
 }
 
 type startOne[A any] struct{ Args A }

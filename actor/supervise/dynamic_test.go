@@ -21,7 +21,7 @@ func (w *world) dynamic(c supervise.Config, each supervise.Child) actor.PID {
 
 func (w *world) one(supervisor actor.PID, j job) actor.PID {
 	w.Helper()
-	pid, err := supervise.StartOne(w.Context(), w.system, supervisor, j)
+	pid, err := supervise.StartOne(w.Context(), supervise.At(w.system, supervisor), j)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestDynamicChildThatDoesNotStartIsTheCallersError(t *testing.T) {
 	pid := w.dynamic(supervise.Config{}, supervise.Child{})
 	j := w.job("a")
 	j.init = func(*actor.Process) error { return errCrash }
-	if _, err := supervise.StartOne(t.Context(), w.system, pid, j); !errors.Is(err, errCrash) {
+	if _, err := supervise.StartOne(t.Context(), supervise.At(w.system, pid), j); !errors.Is(err, errCrash) {
 		t.Error(err)
 	}
 	w.expect("fail a")
@@ -93,7 +93,7 @@ func TestDynamicChildThatDoesNotStartIsTheCallersError(t *testing.T) {
 func TestDynamicTakesNoArgsOfAnotherType(t *testing.T) {
 	w := newWorld(t)
 	pid := w.dynamic(supervise.Config{}, supervise.Child{})
-	if _, err := supervise.StartOne(t.Context(), w.system, pid, "a job"); !errors.Is(err, actor.ErrNotHandled) {
+	if _, err := supervise.StartOne(t.Context(), supervise.At(w.system, pid), "a job"); !errors.Is(err, actor.ErrNotHandled) {
 		t.Error(err)
 	}
 }
@@ -103,12 +103,12 @@ func TestTerminateChildEndsAndForgetsAChildOfADynamicSupervisor(t *testing.T) {
 	pid := w.dynamic(supervise.Config{}, supervise.Child{})
 	a := w.one(pid, w.job("a"))
 	w.one(pid, w.job("b"))
-	if err := supervise.TerminateChild(t.Context(), w.system, pid, a); err != nil {
+	if err := supervise.At(w.system, pid).TerminateOne(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
 	w.expect("start a", "start b", "shut a")
 	w.nothingElse(pid)
-	if err := supervise.TerminateChild(t.Context(), w.system, pid, a); !errors.Is(err, supervise.ErrNoChild) {
+	if err := supervise.At(w.system, pid).TerminateOne(t.Context(), a); !errors.Is(err, supervise.ErrNoChild) {
 		t.Error(err)
 	}
 }
@@ -125,7 +125,7 @@ func TestTerminateChildKillsAChildOfADynamicSupervisorThatDoesNotEndInTime(t *te
 	w.expect("start a", "block a")
 	ended := w.watch(a)
 	done := make(chan error)
-	go func() { done <- supervise.TerminateChild(context.Background(), w.system, pid, a) }()
+	go func() { done <- supervise.At(w.system, pid).TerminateOne(context.Background(), a) }()
 	w.clock.armed(t, 2*time.Second)
 	w.clock.pass(2 * time.Second)
 	w.clock.armed(t, 5*time.Second)
@@ -242,7 +242,7 @@ type startMany struct {
 
 func (*starter) startMany(p *actor.Process, m startMany) (int, error) {
 	for i := range m.n {
-		if _, err := supervise.StartOne(p.Context(), p, m.supervisor, i); err != nil {
+		if _, err := supervise.StartOne(p.Context(), supervise.At(p, m.supervisor), i); err != nil {
 			return i, err
 		}
 	}
@@ -271,7 +271,7 @@ func TestAMillionChildrenAreStartedRestartedAndStopped(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	t.Logf("started %d in %s", n, time.Since(before))
-	d, err := supervise.Describe(ctx, w.system, pid)
+	d, err := supervise.At(w.system, pid).Describe(ctx)
 	if err != nil || len(d.Children) != 1000 || d.Unlisted != n-1000 {
 		t.Fatal(len(d.Children), d.Unlisted, err)
 	}
@@ -296,7 +296,7 @@ func TestAMillionChildrenAreStartedRestartedAndStopped(t *testing.T) {
 
 // restarts is the number of killed children that have been replaced: as many as are again there.
 func (w *world) restarts(pid actor.PID) int {
-	d, err := supervise.Describe(w.Context(), w.system, pid)
+	d, err := supervise.At(w.system, pid).Describe(w.Context())
 	if err != nil {
 		w.Fatal(err)
 	}

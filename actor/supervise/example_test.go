@@ -53,7 +53,7 @@ func Example() {
 	_, err = actor.Call[int](ctx, system, savings, deposit{-5}) // the account ends, and starts anew
 	fmt.Println(err)
 	for {
-		if d, _ := supervise.Describe(ctx, system, bank); d.Children[0].Restarts == 1 {
+		if d, _ := supervise.At(system, bank).Describe(ctx); d.Children[0].Restarts == 1 {
 			break
 		}
 	}
@@ -75,14 +75,14 @@ func ExampleDynamic() {
 		return
 	}
 	for balance := range 3 {
-		pid, err := supervise.StartOne(ctx, system, bank, balance)
+		pid, err := supervise.StartOne(ctx, supervise.At(system, bank), balance)
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
 		fmt.Println(actor.Call[int](ctx, system, pid, deposit{10}))
 	}
-	d, _ := supervise.Describe(ctx, system, bank)
+	d, _ := supervise.At(system, bank).Describe(ctx)
 	fmt.Println(len(d.Children), "accounts")
 	// Output:
 	// 10 <nil>
@@ -91,7 +91,7 @@ func ExampleDynamic() {
 	// 3 accounts
 }
 
-func ExampleTree() {
+func ExampleSupervisor_Tree() {
 	system := actor.NewSystem(actor.Config{})
 	ctx := context.Background()
 	defer system.Stop(ctx)
@@ -106,7 +106,7 @@ func ExampleTree() {
 		fmt.Println(err)
 		return
 	}
-	tree, err := supervise.Tree(ctx, system, bank)
+	tree, err := supervise.At(system, bank).Tree(ctx)
 	if err != nil {
 		fmt.Println(err)
 		return

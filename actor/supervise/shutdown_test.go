@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/supervise"
 )
@@ -187,7 +188,7 @@ func TestSupervisorWorksWhileAChildTakesItsTimeToEnd(t *testing.T) {
 	pid := w.start(supervise.Spec(often(supervise.OneForOne), w.worker("a"), b))
 	w.expect("start a", "start b")
 	done := make(chan error)
-	go func() { done <- supervise.TerminateChild(context.Background(), w.system, pid, "b") }()
+	go func() { done <- supervise.At(w.system, pid).TerminateChild(context.Background(), "b") }()
 	w.clock.armed(t, 5*time.Second)
 	w.crash(pid, "a", errCrash)
 	w.expect("end a", "start a")
@@ -260,7 +261,7 @@ func TestChildWhoseInitTakesTooLongIsAFailedStart(t *testing.T) {
 	w.clock.armed(t, time.Second)
 	w.clock.pass(time.Second)
 	w.expect("shut a")
-	if err := <-failed; !errors.Is(err, actor.ErrInitTimeout) {
+	if err := <-failed; !errors.Is(err, sabir.NewError(sabir.CodeDeadlineExceeded, "InitTimeout", "")) {
 		t.Error(err)
 	}
 	close(hold)
@@ -274,7 +275,7 @@ func TestPanicInAnyCallbackRestartsTheChild(t *testing.T) {
 	w.expect("start a", "start end")
 	actor.Send(w.system, w.child(pid, "a").PID, do{func(*actor.Process) { panic("in a handler of messages") }})
 	w.expect("end a", "start a")
-	if _, err := actor.Call[bool](t.Context(), w.system, w.child(pid, "a").PID, ask{}); !errors.Is(err, actor.ErrPanic) {
+	if _, err := actor.Call[bool](t.Context(), w.system, w.child(pid, "a").PID, ask{}); !errors.Is(err, sabir.ErrPanic) {
 		t.Error(err)
 	}
 	w.expect("end a", "start a")
@@ -337,7 +338,7 @@ func TestSignificantChildThatIsTerminatedByCallEndsNoSupervisor(t *testing.T) {
 	b.Restart, b.Significant = supervise.Transient, true
 	pid := w.start(supervise.Spec(supervise.Config{AutoShutdown: supervise.AnySignificant}, w.worker("a"), b))
 	w.expect("start a", "start b")
-	if err := supervise.TerminateChild(t.Context(), w.system, pid, "b"); err != nil {
+	if err := supervise.At(w.system, pid).TerminateChild(t.Context(), "b"); err != nil {
 		t.Fatal(err)
 	}
 	w.expect("shut b")

@@ -63,7 +63,7 @@ func TestSupervisorDoesNotStartWhenAChildPanicsInInit(t *testing.T) {
 	j.init = func(*actor.Process) error { panic("no") }
 	_, err := supervise.Spec(supervise.Config{}, w.worker("a"), supervise.Child{ID: "b", Start: working.Spec(j)}).Start(w.system)
 	w.expect("start a", "shut a")
-	if !errors.Is(err, sabir.NewError(sabir.CodeAborted, "ChildNotStarted", "")) || !errors.Is(err, actor.ErrPanic) {
+	if !errors.Is(err, sabir.NewError(sabir.CodeAborted, "ChildNotStarted", "")) || !errors.Is(err, sabir.ErrPanic) {
 		t.Error(err)
 	}
 }

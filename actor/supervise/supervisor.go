@@ -296,7 +296,7 @@ func postpone[In, Out any](s *supervisor, p *actor.Process, in In, handle func(*
 	r := p.Request()
 	s.postponed = append(s.postponed, func(p *actor.Process) {
 		if out, err := handle(s, p, in); err != nil {
-			actor.ReplyError(p, r, err)
+			r.Fail(p, err)
 		} else {
 			actor.Reply(p, r, out)
 		}

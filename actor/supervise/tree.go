@@ -15,12 +15,12 @@ const maxDepth = 100
 // Tree is a supervisor with all below it. It asks one supervisor after the other, so the tree may show what never was at one
 // time. A supervisor below that does not answer is shown with its Problem. Errors are those of Describe for the first one,
 // and of ctx.
-func Tree[A actor.Address](ctx context.Context, from actor.Sender, supervisor A) (Info, error) {
-	root, err := Describe(ctx, from, supervisor)
+func (s Supervisor) Tree(ctx context.Context) (Info, error) {
+	root, err := s.Describe(ctx)
 	if err != nil {
 		return Info{}, err
 	}
-	root.grow(ctx, from, 1)
+	root.grow(ctx, s.from, 1)
 	return root, ctx.Err()
 }
 

@@ -35,7 +35,7 @@ func (w *world) shop() actor.PID {
 
 func TestTreeIsDrawn(t *testing.T) {
 	w := newWorld(t)
-	tree, err := supervise.Tree(t.Context(), w.system, w.shop())
+	tree, err := supervise.At(w.system, w.shop()).Tree(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestTreeIsDrawn(t *testing.T) {
 
 func TestTreeSurvivesJSON(t *testing.T) {
 	w := newWorld(t)
-	tree, err := supervise.Tree(t.Context(), w.system, w.shop())
+	tree, err := supervise.At(w.system, w.shop()).Tree(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,11 +82,11 @@ func TestTreeShowsASupervisorThatDoesNotAnswer(t *testing.T) {
 	w.expect("start a")
 	j.init = func(*actor.Process) error { w.journal <- "wait"; <-hold; return nil }
 	inner := w.child(pid, "inner").PID
-	go supervise.StartChild(t.Context(), w.system, inner, supervise.Child{ID: "b", Start: working.Spec(j)})
+	go supervise.At(w.system, inner).StartChild(t.Context(), supervise.Child{ID: "b", Start: working.Spec(j)})
 	w.expect("wait")
 	shown := make(chan supervise.Info)
 	go func() {
-		tree, err := supervise.Tree(t.Context(), w.system, pid)
+		tree, err := supervise.At(w.system, pid).Tree(t.Context())
 		if err != nil {
 			t.Error(err)
 		}
@@ -109,7 +109,7 @@ func TestTreeShowsASupervisorThatDoesNotAnswer(t *testing.T) {
 
 func TestTreeOfAProcessThatIsNoSupervisorIsAnError(t *testing.T) {
 	w := newWorld(t)
-	if _, err := supervise.Tree(t.Context(), w.system, w.start(working.Spec(w.job("a")))); err == nil {
+	if _, err := supervise.At(w.system, w.start(working.Spec(w.job("a")))).Tree(t.Context()); err == nil {
 		t.Error("no error")
 	}
 }

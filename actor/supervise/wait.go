@@ -63,7 +63,7 @@ func endAll(p *actor.Process, children []*child) {
 		return
 	}
 	defer actor.Kill(p, w)
-	ctx, cancel := context.WithTimeout(p.Context(), infinity) // without one, a call ends after actor.CallTimeout
+	ctx, cancel := context.WithTimeout(p.Context(), infinity) // without one, a call ends after 5 s
 	defer cancel()
 	ended := func(c *child, limit time.Duration) bool {
 		ok, err := actor.Call[bool](ctx, p, w, untilEnd{c.pid, limit})

@@ -81,7 +81,7 @@ func (w *world) start(spec actor.Spec) actor.PID {
 
 func (w *world) children(supervisor actor.PID) []supervise.Info {
 	w.Helper()
-	d, err := supervise.Describe(w.Context(), w.system, supervisor)
+	d, err := supervise.At(w.system, supervisor).Describe(w.Context())
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func startOffice(t *testing.T, address string) *actor.System {
 		t.Fatal(err)
 	}
 	for now, there := front, true; !there || now == front; now, there = system.Whereis("front") { // until its supervisor has restarted it
-		_, _ = supervise.Describe(t.Context(), system, actor.Name{Name: "office"})
+		_, _ = supervise.At(system, actor.Name{Name: "office"}).Describe(t.Context())
 	}
 	return system
 }

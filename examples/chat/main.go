@@ -65,7 +65,7 @@ func (m *member) Init(p *actor.Process, t terminal) error {
 	if err := p.Join(room); err != nil {
 		return err
 	}
-	known, err := p.MonitorGroup(room) // from now on GroupJoined and GroupLeft come
+	known, err := p.MonitorGroup(room) // from now on each change comes as a GroupChange
 	for _, other := range known {
 		m.greet(p, other)
 	}
@@ -75,12 +75,18 @@ func (m *member) Init(p *actor.Process, t terminal) error {
 // greet sends this member's name to another. Both do, as each comes to know of the other.
 func (m *member) greet(p *actor.Process, other actor.PID) {
 	if other != p.PID() {
-		_ = actor.Send(p, other, Hello{m.name}) // if it has gone again, GroupLeft comes
+		_ = actor.Send(p, other, Hello{m.name}) // if it has gone again, a GroupChange says so
 	}
 }
 
-func (m *member) Joined(p *actor.Process, g actor.GroupJoined) error {
-	m.greet(p, g.PID)
+// Changed comes when a member has joined, when it ends, and when its node is lost.
+func (m *member) Changed(p *actor.Process, g actor.GroupChange) error {
+	if g.Joined {
+		m.greet(p, g.PID)
+	} else if name, known := m.others[g.PID]; known {
+		delete(m.others, g.PID)
+		m.print("* %s has left", name)
+	}
 	return nil
 }
 
@@ -88,15 +94,6 @@ func (m *member) Hello(p *actor.Process, h Hello) error {
 	if _, known := m.others[p.Sender()]; !known {
 		m.others[p.Sender()] = h.Name
 		m.print("* %s is here", h.Name)
-	}
-	return nil
-}
-
-// Left comes when a member ends, and when its node is lost.
-func (m *member) Left(_ *actor.Process, g actor.GroupLeft) error {
-	if name, known := m.others[g.PID]; known {
-		delete(m.others, g.PID)
-		m.print("* %s has left", name)
 	}
 	return nil
 }
@@ -128,7 +125,7 @@ func (m *member) print(format string, args ...any) {
 }
 
 var members = actor.Define("chat.member", (*member).Init,
-	actor.OnMessage((*member).Joined), actor.OnMessage((*member).Left), actor.OnMessage((*member).Hello), actor.OnMessage((*member).Said), actor.OnMessage((*member).Typed),
+	actor.OnMessage((*member).Changed), actor.OnMessage((*member).Hello), actor.OnMessage((*member).Said), actor.OnMessage((*member).Typed),
 	actor.OnCall((*member).Who))
 
 func main() {

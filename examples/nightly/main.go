@@ -57,7 +57,7 @@ func run(ctx context.Context, out io.Writer, address string, every time.Duration
 	if every > 0 {
 		report.Spec, report.Every = "", every
 	}
-	if err := cron.Add(ctx, system, jobs, report); err != nil {
+	if err := jobs.Add(ctx, report); err != nil {
 		return err
 	}
 	<-ctx.Done()

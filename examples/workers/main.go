@@ -90,10 +90,10 @@ func (t *task) Init(p *actor.Process, job Job) error {
 func (t *task) Try(p *actor.Process, _ try) error {
 	out, err := actor.Call[string](p.Context(), p, workers, work{t.job, t.attempt})
 	switch {
-	case errors.Is(err, actor.ErrPanic) && t.attempt < attempts: // this job's doing
+	case errors.Is(err, sabir.ErrPanic) && t.attempt < attempts: // this job's doing
 		t.attempt++
 		return actor.Send(p, p.PID(), try{})
-	case errors.Is(err, actor.ErrPanic), err == nil:
+	case errors.Is(err, sabir.ErrPanic), err == nil:
 		t.result = Result{t.job, out, t.attempt, err}
 		return t.Report(p, report{})
 	}
@@ -125,7 +125,7 @@ func (d *desk) Init(*actor.Process, struct{}) error { d.open = map[int]Job{}; re
 
 // Accept answers when the job has a process that is supervised: from then on it is not lost.
 func (d *desk) Accept(p *actor.Process, job Job) (int, error) {
-	if _, err := supervise.StartOne(p.Context(), p, jobs, job); err != nil {
+	if _, err := supervise.StartOne(p.Context(), supervise.At(p, jobs), job); err != nil {
 		return 0, err
 	}
 	d.open[job.ID] = job

@@ -41,7 +41,7 @@ func TestNoAcceptedJobIsLostWhenProcessesAreKilled(t *testing.T) {
 				_ = actor.Kill(system, info.Workers[id%3])
 			}
 		case id == 120:
-			if d, err := supervise.Describe(ctx, system, jobs); err == nil && len(d.Children) > 0 {
+			if d, err := supervise.At(system, jobs).Describe(ctx); err == nil && len(d.Children) > 0 {
 				_ = actor.Kill(system, d.Children[0].PID) // a job; it may be done by now
 			}
 		}

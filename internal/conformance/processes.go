@@ -119,15 +119,15 @@ func processMonitor(t *testing.T, s *suite) {
 
 func processSpawn(t *testing.T, s *suite) {
 	ann, bob, cid := s.threeNodes.reachable(t)
-	if _, err := actor.Spawn(ann, testActors, start{}, actor.SpawnConfig{Node: "cid"}); !errors.Is(err, actor.ErrNotPermitted) {
+	if _, err := actor.Spawn(ann, testActors, start{}, actor.SpawnConfig{Node: "cid"}); !errors.Is(err, sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "")) {
 		t.Errorf("where nothing is permitted: %v", err)
 	}
 	for _, permitted := range []string{"nobody", cmp.Or(s.Proven, "ann")} {
-		actor.AllowRemoteSpawn(bob, testActors, permitted)
+		testActors.AllowRemoteSpawn(bob, permitted)
 		if permitted == s.Proven {
 			break // cid proves that name too
 		}
-		if _, err := actor.Spawn(cid, testActors, start{}, actor.SpawnConfig{Node: "bob"}); !errors.Is(err, actor.ErrNotPermitted) {
+		if _, err := actor.Spawn(cid, testActors, start{}, actor.SpawnConfig{Node: "bob"}); !errors.Is(err, sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "")) {
 			t.Errorf("from a node that is not permitted: %v", err)
 		}
 	}

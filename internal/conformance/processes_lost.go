@@ -37,7 +37,7 @@ func processNodeDies(t *testing.T, s *suite) {
 	l := s.severable(t)
 	watching, linked, monitored := spawnTest(t, l.near), spawnTest(t, l.far), spawnTest(t, l.far)
 	watching.does(t, l.near, func(p *actor.Process) error { p.MonitorNode(l.farAt.ID()); return p.Link(linked.pid) })
-	next[actor.NodeUp](t, watching)
+	nextNode(t, watching, true)
 	watching.does(t, l.near, func(p *actor.Process) error { p.Monitor(monitored.pid); return nil })
 	died := time.Now()
 	l.kill(l.farAt)
@@ -61,7 +61,7 @@ func processNodeDies(t *testing.T, s *suite) {
 	if exits != 1 || downs != 1 {
 		t.Errorf("%d exits and %d downs", exits, downs)
 	}
-	if m := next[actor.NodeDown](t, watching); m.Node != l.farAt.ID() {
+	if m := nextNode(t, watching, false); m.Node != l.farAt.ID() {
 		t.Errorf("%s is down", m.Node)
 	}
 	if took := time.Since(died); took > s.cutOff() {
@@ -84,7 +84,7 @@ func processNodeStops(t *testing.T, s *suite) {
 		p.Monitor(there.pid)
 		return p.Link(there.pid)
 	})
-	next[actor.NodeUp](t, watching)
+	nextNode(t, watching, true)
 	must(t, actor.SendConfirmed(brief(t), near, there.pid, numbered{})) // monitor and link came before
 	stop(t, leaving)
 	if e := next[actor.Exit](t, watching); e.From != there.pid || !errors.Is(e.Reason, actor.ErrShutdown) {
@@ -93,7 +93,7 @@ func processNodeStops(t *testing.T, s *suite) {
 	if d := next[actor.Down](t, watching); d.PID != there.pid || !errors.Is(d.Reason, actor.ErrShutdown) {
 		t.Errorf("the down is %+v", d)
 	}
-	if m := next[actor.NodeDown](t, watching); m.Node != "far" {
+	if m := nextNode(t, watching, false); m.Node != "far" {
 		t.Errorf("%s is down", m.Node)
 	}
 }
@@ -148,12 +148,12 @@ func processLinkAgain(t *testing.T, s *suite) {
 	l := s.severable(t)
 	from, to, watching := spawnTest(t, l.near), spawnTest(t, l.far), spawnTest(t, l.near)
 	watching.does(t, l.near, func(p *actor.Process) error { p.MonitorNode(l.farAt.ID()); return nil })
-	next[actor.NodeUp](t, watching)
+	nextNode(t, watching, true)
 	const count = 4000
 	sent := from.flood(l.near, to.pid, 0, count)
 	l.interrupt(l.nearAt, l.farAt)
-	next[actor.NodeDown](t, watching)
-	next[actor.NodeUp](t, watching)
+	nextNode(t, watching, false)
+	nextNode(t, watching, true)
 	must(t, get(t, "the sender's end", sent))
 	eventually(t, "messages arrive again", func() bool { // of several connections each may be found lost by itself
 		err := error(nil)

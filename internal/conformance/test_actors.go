@@ -129,7 +129,7 @@ func (r *testActor) Exit(p *actor.Process, e actor.Exit) error {
 }
 
 var testActors = actor.Define("testActor", (*testActor).Init,
-	actor.OnMessage(receive[numbered]), actor.OnMessage(receive[actor.Down]), actor.OnMessage(receive[actor.NodeUp]), actor.OnMessage(receive[actor.NodeDown]),
+	actor.OnMessage(receive[numbered]), actor.OnMessage(receive[actor.Down]), actor.OnMessage(receive[actor.NodeChange]),
 	actor.OnMessage((*testActor).Exit), actor.OnCall((*testActor).Content), actor.OnCall((*testActor).Refuse), actor.OnCall((*testActor).Note),
 	actor.OnCall((*testActor).Act), actor.OnCall((*testActor).Call), actor.OnCall((*testActor).Bring), actor.OnCall((*testActor).Wait),
 	actor.OnCall((*testActor).Pass), actor.OnCall((*testActor).Forward))
@@ -194,6 +194,16 @@ func next[M any](t testing.TB, in testProcess) M {
 		t.Fatalf("the process got %T %+v instead of %T", got, got, m)
 	}
 	return m
+}
+
+// nextNode is next of a NodeChange, of a node that is up now or is not.
+func nextNode(t testing.TB, in testProcess, up bool) actor.NodeChange {
+	t.Helper()
+	n := next[actor.NodeChange](t, in)
+	if n.Up != up {
+		t.Fatalf("the process got %+v", n)
+	}
+	return n
 }
 
 // flood sends numbered messages from a process, in its own time. What cannot be sent is lost.

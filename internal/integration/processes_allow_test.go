@@ -48,11 +48,11 @@ func spawnsAt(system *actor.System, node string) error {
 func TestProcessesAreStartedForTheCertificatesThatWereNamed(t *testing.T) {
 	ca, log := newAuthority(t), &auditLog{}
 	vault, node := processNode(t, ca, "vault", "vault", log, actor.Config{})
-	actor.AllowRemoteSpawn(vault, guardedBehavior, "orders-*")
+	guardedBehavior.AllowRemoteSpawn(vault, "orders-*")
 	for _, test := range []struct {
 		id, name string
 		want     error
-	}{{"a", "orders-1", nil}, {"orders-2", "mallory", actor.ErrNotPermitted}} {
+	}{{"a", "orders-1", nil}, {"orders-2", "mallory", sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "")}} {
 		system, _ := processNode(t, ca, test.id, test.name, &auditLog{}, actor.Config{}, cluster.Config{Seeds: []string{node.Info().Addr}})
 		var err error
 		awaitHolds(t, "the answer for "+test.name, func() bool {
@@ -78,14 +78,14 @@ func TestNoNodeThatIsNamedStartsProcessesWhereLinksShowNoNames(t *testing.T) {
 		return system, startAllowed(t, sabir.NewNode(sabir.NodeID(id), sabir.Logger(slog.New(slog.DiscardHandler)), system.Option(), sabir.Join("https://127.0.0.1:0", options...)))
 	}
 	vault, node := start("vault", log)
-	actor.AllowRemoteSpawn(vault, guardedBehavior, "orders-1")
+	guardedBehavior.AllowRemoteSpawn(vault, "orders-1")
 	orders, _ := start("orders-1", &auditLog{}, cluster.Config{Seeds: []string{node.Info().Addr}})
 	var err error
 	awaitHolds(t, "the answer", func() bool {
 		err = spawnsAt(orders, "vault")
 		return !errors.Is(err, actor.ErrNoConnection)
 	})
-	if !errors.Is(err, actor.ErrNotPermitted) || !log.has("msg=audit", "node=orders-1", "verdict=refused") {
+	if !errors.Is(err, sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "")) || !log.has("msg=audit", "node=orders-1", "verdict=refused") {
 		t.Errorf("a node that calls itself orders-1 starts a process: %v", err)
 	}
 }
@@ -93,13 +93,13 @@ func TestNoNodeThatIsNamedStartsProcessesWhereLinksShowNoNames(t *testing.T) {
 func TestProcessesAreReachedByTheNodesThatWereNamedOnly(t *testing.T) {
 	ca, log := newAuthority(t), &auditLog{}
 	vault, node := processNode(t, ca, "vault", "vault", log, actor.Config{Nodes: []string{"orders-*"}})
-	actor.AllowRemoteSpawn(vault, guardedBehavior)
+	guardedBehavior.AllowRemoteSpawn(vault)
 	seeds := cluster.Config{Seeds: []string{node.Info().Addr}}
 
 	// Ids on both sides of "vault" in the alphabet: the node whose id sorts first begins the session.
 	for _, id := range []string{"a", "z"} {
 		stranger, strangerNode := processNode(t, ca, id, "mallory-"+id, &auditLog{}, actor.Config{}, seeds)
-		actor.AllowRemoteSpawn(stranger, guardedBehavior)
+		guardedBehavior.AllowRemoteSpawn(stranger)
 		awaitHolds(t, "the verdict on "+id, func() bool {
 			return log.has("msg=audit", "node="+id, "mallory-"+id, "action=processes", "verdict=refused")
 		})
@@ -131,11 +131,11 @@ func TestProcessesGoByTheKeysOfNodes(t *testing.T) {
 	}
 	log := &auditLog{}
 	vault, node := start("vault", vaultKey, "", log, actor.Config{Nodes: []string{"orders-*", "billing-*"}})
-	actor.AllowRemoteSpawn(vault, guardedBehavior, "orders-*")
+	guardedBehavior.AllowRemoteSpawn(vault, "orders-*")
 	for id, test := range map[string]struct {
 		key  string
 		want error
-	}{"orders-1": {ordersKey, nil}, "billing-1": {billingKey, actor.ErrNotPermitted}} {
+	}{"orders-1": {ordersKey, nil}, "billing-1": {billingKey, sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "")}} {
 		system, _ := start(id, test.key, node.Info().Addr, &auditLog{}, actor.Config{})
 		var err error
 		awaitHolds(t, "the answer for "+id, func() bool {

@@ -118,7 +118,7 @@ func between(way func(context.Context, *actor.Process, *sink, Payload) error) fu
 		address := fmt.Sprintf("mem://isolation%d", numbers.Add(1))
 		start(t, sabir.NodeID("two"), sabir.Logger(log), two.Option(), sabir.Join(address))
 		start(t, sabir.NodeID("one"), sabir.Logger(log), one.Option(), sabir.Join(address))
-		actor.AllowRemoteSpawn(two, started)
+		started.AllowRemoteSpawn(two)
 		to := &sink{got: make(chan Payload, 16)}
 		startings.Store(to)
 		var err error

@@ -35,7 +35,7 @@ func (l *ledger) Pay(p *actor.Process, in pay) (int, error) {
 
 func (l *ledger) List(*actor.Process, list) ([]int, error) { return slices.Clone(l.Value.IDs), nil }
 
-var ledgers = grain.Define("ledger", grain.OnCall((*ledger).Pay), grain.OnCall((*ledger).List, grain.Strong))
+var ledgers = grain.Define("ledger", grain.OnCall((*ledger).Pay), grain.OnCall((*ledger).List).Strong())
 
 // pay calls a grain, which saves the payment.
 func (w *world) pay(ctx context.Context, m *member, s Step) {

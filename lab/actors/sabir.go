@@ -186,10 +186,10 @@ func (s *publisher) Init(p *actor.Process, welcomes bool) (err error) {
 	if s.event, err = actor.NewTopic[Message](p, publications, actor.TopicConfig{Keep: 1}); err != nil {
 		return err
 	}
-	return actor.Publish(p, s.event, welcome)
+	return s.event.Publish(p, welcome)
 }
 
-func (s *publisher) Publish(p *actor.Process, m Message) error { return actor.Publish(p, s.event, m) }
+func (s *publisher) Publish(p *actor.Process, m Message) error { return s.event.Publish(p, m) }
 
 var publishers = actor.Define("publisher", (*publisher).Init, actor.OnMessage((*publisher).Publish))
 

@@ -185,7 +185,7 @@ func (w *world) openProcesses() {
 	).Start(w.system)
 	must(w.tb, err)
 	for range 4 {
-		_, err := supervise.StartOne[chan struct{}](w.tb.Context(), w.system, actor.Name{Name: "clerks"}, nil)
+		_, err := supervise.StartOne[chan struct{}](w.tb.Context(), supervise.At(w.system, actor.Name{Name: "clerks"}), nil)
 		must(w.tb, err)
 	}
 	for range 17 {
@@ -194,7 +194,7 @@ func (w *world) openProcesses() {
 	out, _ := w.system.Whereis("outbox")
 	must(w.tb, actor.Send(w.system, out, fall{}))
 	for again, there := out, true; !there || again == out; again, there = w.system.Whereis("outbox") { // until its supervisor has restarted it
-		_, err := supervise.Describe(w.tb.Context(), w.system, actor.Name{Name: "mailroom"})
+		_, err := supervise.At(w.system, actor.Name{Name: "mailroom"}).Describe(w.tb.Context())
 		must(w.tb, err)
 	}
 	_, err = desks.Spec(nil).Start(w.system)
