@@ -23,19 +23,21 @@ import (
 //
 //	import _ "github.com/sabir-go/sabir/channel/jetstream" // or redis, amqp, mem
 //
+// For rediss://, amqps:// and nats:// with TLS, one tls.Config may be given, such as for its certificate authorities; the default trusts
+// those of the system.
+//
 // By default the broker of sabir.Join keeps them, where there is one and the program imports its engine. A node with a
 // Broker does not start while that cannot be reached; later it connects again by itself. It is given once: a node with two
 // does not start.
 //
 // Every client that can write to the broker can write to its channels: it is the broker's users and rights that keep strangers
 // out.
-func Broker(address string) sabir.NodeOption {
-	return sabir.WithExtension(&setting{address: address, where: option.Caller()})
-}
-
-// BrokerTLS does what [Broker] does, with a TLS configuration for the connection to the broker, such as its certificate authorities.
-func BrokerTLS(address string, config *tls.Config) sabir.NodeOption {
-	return sabir.WithExtension(&setting{address: address, tls: config, where: option.Caller()})
+func Broker(address string, config ...*tls.Config) sabir.NodeOption {
+	s := &setting{address: address, where: option.Caller()}
+	if len(config) > 0 {
+		s.tls = config[0]
+	}
+	return sabir.WithExtension(s)
 }
 
 // setting holds the arguments of Broker. As an extension of the node it starts after the node's broker, and is its setting then.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sabir-go/sabir"
+	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -37,7 +38,7 @@ func (s *server) isOperator(x *exchange.Exchange) bool {
 		return true
 	}
 	p, ok := x.Principal.(*auth.Principal)
-	return ok && p != nil && p.Scheme != auth.SystemScheme && p.HasAny(s.settings.operatorRoles()...)
+	return ok && p != nil && p.Scheme != principal.SystemScheme && p.HasAny(s.settings.operatorRoles()...)
 }
 
 // operatorCallers describes who can be an operator here. A role that nobody can have, such as that of callers on this machine where the server

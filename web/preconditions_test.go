@@ -48,7 +48,7 @@ func reading() *sabir.Service {
 	}
 	sabir.Handle(s, "list", func(ctx context.Context, in list) (rest.Page[int], error) {
 		from, items, next := 0, []int{}, ""
-		if err := rest.ReadCursor(in.Cursor, &from); err != nil {
+		if err := in.ReadCursor(&from); err != nil {
 			return rest.Page[int]{}, err
 		}
 		for i := from; i < min(from+in.Limit, 5); i++ {

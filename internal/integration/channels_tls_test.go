@@ -25,7 +25,7 @@ func TestChannelsTLSSaysWhichAuthoritiesTheBrokerMayHave(t *testing.T) {
 		refused bool
 	}{
 		"without it": {channel.Broker(address), true},
-		"with it":    {channel.BrokerTLS(address, &tls.Config{RootCAs: pool}), false},
+		"with it":    {channel.Broker(address, &tls.Config{RootCAs: pool}), false},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		err := sabir.NewNode(sabir.Logger(quiet), test.broker).Start(ctx)

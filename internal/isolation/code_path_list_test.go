@@ -65,7 +65,7 @@ var codePaths = map[string]codePath{
 	"internal/filehead.Read":                         {fixed: "the head of a download: Sabir's own type"},
 	"web/rest.sender.WriteHeader":                    {fixed: "the head of a download: Sabir's own type"},
 	"web/rest.Cursor":                                {fixed: "what a handler calls, as any other function of its own"},
-	"web/rest.ReadCursor":                            {fixed: "what a handler calls, as any other function of its own"},
+	"web/rest.Paging.ReadCursor":                     {fixed: "what a handler calls, as any other function of its own"},
 	"internal/subrequest.ReadProblem":                {fixed: "problem documents that the server has written"},
 	"mcp.messagesOf":                                 {fixed: "what JSON holds, without methods"},
 	"mcp.scalar.UnmarshalJSON":                       {fixed: "what JSON holds, without methods"},

@@ -14,6 +14,9 @@ import (
 // from outside, such as in a header X-Meta-Sabir.Principal.
 const MetadataKey = identity.PrincipalKey
 
+// SystemScheme is the scheme of the principals that auth.AsSystem makes.
+const SystemScheme = "system"
+
 type annotation string
 
 // ScopesKey is the key under which auth.Require notes its roles on an action, a []string: empty for any caller who is signed in.

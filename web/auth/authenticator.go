@@ -118,7 +118,7 @@ func admit(x *exchange.Exchange, a Authenticator, p *Principal) error {
 		if c.Scheme == "" {
 			c.Scheme = a.Name()
 		}
-		if c.Subject == "" || c.Scheme == SystemScheme {
+		if c.Subject == "" || c.Scheme == systemScheme {
 			return sabir.NewError(sabir.CodeInternal, errAuthMisconfigured.Name, "the authenticator "+a.Name()+" found a principal without a subject, or of the reserved scheme")
 		}
 		ready, err := c.ready()

@@ -33,7 +33,7 @@ func (b byHeader) Authenticate(x *exchange.Exchange) (*auth.Principal, error) {
 	case "empty":
 		return &auth.Principal{}, nil
 	case "system":
-		return &auth.Principal{Subject: "x", Scheme: auth.SystemScheme}, nil
+		return &auth.Principal{Subject: "x", Scheme: "system"}, nil
 	default:
 		return &auth.Principal{Subject: who, Claims: b.claims}, nil
 	}
@@ -167,7 +167,7 @@ func TestUnsoundSettingsRefuseEveryCaller(t *testing.T) {
 		"no keys":               auth.Key(auth.KeyConfig{}),
 		"want 16 to":            auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"short": {Subject: "x"}}}),
 		"without a subject":     auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{key: {}}}),
-		"is reserved":           auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{key: {Subject: "x", Scheme: auth.SystemScheme}}}),
+		"is reserved":           auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{key: {Subject: "x", Scheme: "system"}}}),
 		"what HashAPIKey makes": auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"sha256:abc": {Subject: "x"}}}),
 		"there is Bearer":       auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{key: {Subject: "x"}}, Header: "Authorization"}),
 		"Header and Bearer":     auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{key: {Subject: "x"}}, Header: "X-Key", Bearer: true}),

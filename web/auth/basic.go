@@ -87,7 +87,7 @@ func (b *basic) Authenticate(x *exchange.Exchange) (*Principal, error) {
 	if c.Scheme == "" {
 		c.Scheme = b.Name()
 	}
-	if c.Subject == "" || c.Scheme == SystemScheme {
+	if c.Subject == "" || c.Scheme == systemScheme {
 		c.carried = nil
 		return &c, nil // the filter reports what is wrong with it
 	}

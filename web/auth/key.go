@@ -79,7 +79,7 @@ func (k *keys) add(key string, p Principal) {
 		k.want(len(key) >= minKey && len(key) <= maxKey && visible(key), "the key for %q: want %d to %d visible ASCII characters", p.Subject, minKey, maxKey)
 	}
 	k.want(p.Subject != "", "a key for a principal without a subject")
-	k.want(p.Scheme != SystemScheme, "a key for %q: the scheme %q is reserved", p.Subject, SystemScheme)
+	k.want(p.Scheme != systemScheme, "a key for %q: the scheme %q is reserved", p.Subject, systemScheme)
 	if p.Scheme == "" {
 		p.Scheme = k.Name()
 	}

@@ -21,8 +21,8 @@ func init() {
 	principal.Inbound, principal.Context, principal.Until = inbound, contextOf, until
 }
 
-// SystemScheme is the scheme of principals that [AsSystem] makes. No authenticator may use it.
-const SystemScheme = "system"
+// systemScheme is the scheme of principals that [AsSystem] makes. No authenticator may use it.
+const systemScheme = principal.SystemScheme
 
 // Principal is an authenticated caller.
 type Principal struct {
@@ -30,7 +30,8 @@ type Principal struct {
 	Subject string `json:"sub"`
 	// Roles are compared by Require.
 	Roles []string `json:"roles,omitempty"`
-	// Scheme is the name of the authenticator that found the principal: "jwt", "key", "basic", "session", "certificate".
+	// Scheme is the name of the authenticator that found the principal: "jwt", "key", "basic", "session", "certificate". That of [AsSystem] is "system",
+	// which no authenticator may use.
 	Scheme string `json:"scheme,omitempty"`
 	// Claims holds further facts, such as the claims of a token. It travels with every call, so keep it small.
 	Claims map[string]any `json:"claims,omitempty"`
@@ -57,7 +58,7 @@ func (p Principal) Claim(name string) any { return claimAt(p.Claims, name) }
 
 // HasAny reports whether the principal has one of the roles. The system has every role.
 func (p Principal) HasAny(roles ...string) bool {
-	if p.Scheme == SystemScheme {
+	if p.Scheme == systemScheme {
 		return true
 	}
 	for _, role := range roles {
@@ -126,7 +127,7 @@ func As(ctx context.Context, p Principal) context.Context {
 // AsSystem returns a context whose calls pass every Require, here and on other nodes, for work that a node does by itself and
 // not for a caller. The name identifies that work in logs: "nightly-backup".
 func AsSystem(ctx context.Context, name string) context.Context {
-	return As(ctx, Principal{Subject: name, Scheme: SystemScheme})
+	return As(ctx, Principal{Subject: name, Scheme: systemScheme})
 }
 
 // ready is a copy that can travel.

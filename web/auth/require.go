@@ -42,7 +42,7 @@ func Require(roles ...string) sabir.Middleware {
 //	})
 func RequireFunc(allow func(ctx context.Context, p Principal, in any) error) sabir.Middleware {
 	check := func(ctx context.Context, p *Principal, r *sabir.Request) error {
-		if p.Scheme == SystemScheme {
+		if p.Scheme == systemScheme {
 			return nil
 		}
 		var in any

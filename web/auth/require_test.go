@@ -27,7 +27,7 @@ func TestRequireAdmitsOnlyCallersWithARole(t *testing.T) {
 		{"with the role", []string{"admin"}, &ada, nil},
 		{"with one of the roles", []string{"root", "user"}, &ada, nil},
 		{"with others", []string{"root", "Admin"}, &ada, auth.ErrNotAllowed},
-		{"the system", []string{"root"}, &auth.Principal{Subject: "timer", Scheme: auth.SystemScheme}, nil},
+		{"the system", []string{"root"}, &auth.Principal{Subject: "timer", Scheme: "system"}, nil},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			node := start(t, sabir.Serve(whoami(sabir.Use(auth.Require(c.roles...)))))

@@ -246,7 +246,7 @@ func TestSignInRefusesWhatCannotBeASession(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	x := request()
-	if err := s.SignIn(x, auth.Principal{Subject: "ada", Scheme: auth.SystemScheme}); err != nil {
+	if err := s.SignIn(x, auth.Principal{Subject: "ada", Scheme: "system"}); err != nil {
 		t.Fatal(err)
 	}
 	if p, _ := auth.Of(x); p.Scheme != "session" {

@@ -13,8 +13,8 @@ import (
 var (
 	// errFilterMisconfigured: a filter has settings that it cannot work with. Every request gets it. Correct what the message names.
 	errFilterMisconfigured = sabir.NewError(sabir.CodeInternal, "FilterMisconfigured", "a filter is not set up correctly")
-	// ErrAddressRefused: [IPs] does not take calls from this address.
-	ErrAddressRefused = sabir.NewError(sabir.CodePermissionDenied, "AddressRefused", "calls from this address are not taken")
+	// errAddressRefused: [IPs] does not take calls from this address.
+	errAddressRefused = sabir.NewError(sabir.CodePermissionDenied, "AddressRefused", "calls from this address are not taken")
 )
 
 // problems collects the errors in a filter's settings.

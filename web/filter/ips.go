@@ -14,7 +14,7 @@ type addresses struct {
 }
 
 // IPs takes calls from the addresses in Allow, or from all if that is empty, except those in Deny; others get
-// ErrAddressRefused. A connection without an address, over a Unix socket, passes where Allow is empty. IPv4 addresses in IPv6 form
+// AddressRefused. A connection without an address, over a Unix socket, passes where Allow is empty. IPv4 addresses in IPv6 form
 // count as IPv4. Behind a proxy, TrustProxies of web.Config has to name it. The time that it takes grows with the logarithm of the number
 // of prefixes.
 type IPs struct{ Allow, Deny []netip.Prefix }
@@ -36,7 +36,7 @@ func (f IPs) Filter() exchange.Filter {
 func (a *addresses) before(x *exchange.Exchange) error {
 	client := x.Client()
 	if a.deny.has(client) || !a.all && !a.allow.has(client) {
-		return ErrAddressRefused
+		return errAddressRefused
 	}
 	return nil
 }

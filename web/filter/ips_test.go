@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/web/filter"
 )
 
@@ -40,7 +41,7 @@ func TestAddressesThatAreTaken(t *testing.T) {
 			x.Remote = netip.AddrPortFrom(netip.MustParseAddr(c.from), 1)
 		}
 		err := through(filter.IPs{Allow: c.allow, Deny: c.deny}.Filter(), x)
-		if (err == nil) != c.want || err != nil && !errors.Is(err, filter.ErrAddressRefused) {
+		if (err == nil) != c.want || err != nil && !errors.Is(err, sabir.NewError(sabir.CodePermissionDenied, "AddressRefused", "")) {
 			t.Errorf("%v but %v, from %s: got %v", c.allow, c.deny, c.from, err)
 		}
 	}

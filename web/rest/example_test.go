@@ -48,7 +48,7 @@ type FindNotes struct {
 
 func find(ctx context.Context, in FindNotes) (rest.Page[int], error) {
 	after := 0
-	if err := rest.ReadCursor(in.Cursor, &after); err != nil {
+	if err := in.ReadCursor(&after); err != nil {
 		return rest.Page[int]{}, err
 	}
 	items, last, more := page(after, in.Limit)

@@ -44,7 +44,7 @@ func NewPage[T any](ctx context.Context, items []T, next string) (Page[T], error
 const maxCursor = 512
 
 // Cursor makes a cursor of what the next page begins behind, such as the last item's id and time: its JSON, in characters that a URL
-// takes. Callers can read it, and make others: check what [ReadCursor] gives as any input. The error is that position has no JSON, or more
+// takes. Callers can read it, and make others: check what [Paging.ReadCursor] gives as any input. The error is that position has no JSON, or more
 // than 384 bytes of it.
 func Cursor(position any) (string, error) {
 	text, err := json.Marshal(position)
@@ -59,14 +59,14 @@ func Cursor(position any) (string, error) {
 
 // ReadCursor reads a cursor of [Cursor] into what position points to. For "", the first page, it does nothing. For what is no such
 // cursor it returns the error BadCursor.
-func ReadCursor(cursor string, position any) error {
-	if cursor == "" {
+func (p Paging) ReadCursor(position any) error {
+	if p.Cursor == "" {
 		return nil
 	}
-	if len(cursor) > maxCursor {
+	if len(p.Cursor) > maxCursor {
 		return errBadCursor
 	}
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	text, err := base64.RawURLEncoding.DecodeString(p.Cursor)
 	if err != nil || json.Unmarshal(text, position) != nil {
 		return errBadCursor
 	}
