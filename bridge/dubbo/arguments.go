@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/sabir-go/sabir/codec/hessian"
@@ -84,6 +85,10 @@ func keysOf(m map[int]int) (keys []int) {
 // generic call may be texts of numbers and times, as Java's provider takes them.
 func decodeArguments(data []byte, each [][]byte, types []string, declared, generic bool, v any) error {
 	target := reflect.ValueOf(v).Elem()
+	if !mayBeInput(types) {
+		target = pointed(target)
+		v = target.Addr().Interface()
+	}
 	p := positionsOf(target.Type())
 	if len(each) > 0 {
 		data = each[0]
@@ -126,6 +131,24 @@ func (p *positions) checkCount(count int, declared bool) error {
 	return nil
 }
 
+// pointed is the struct that an input points to, a new one where it is nil, if the fields of that struct are the arguments.
+func pointed(input reflect.Value) reflect.Value {
+	if input.Kind() != reflect.Pointer || input.Type().Elem().Kind() != reflect.Struct || positionsOf(input.Type().Elem()).fields == nil {
+		return input
+	}
+	if !input.IsNil() {
+		return input.Elem()
+	}
+	fresh := reflect.New(input.Type().Elem())
+	if input.CanSet() {
+		input.Set(fresh)
+	}
+	return fresh.Elem()
+}
+
+// mayBeInput reports whether an input that is a pointer is the argument of parameters of the types, an object which may be null.
+func mayBeInput(types []string) bool { return len(types) == 1 && takesObject(types[0]) }
+
 // arguments are the values of the arguments in the input that v points to, or is. types are those of the method's parameters; nil where
 // they are not known.
 func arguments(types []string, v any) ([]any, error) {
@@ -133,17 +156,31 @@ func arguments(types []string, v any) ([]any, error) {
 	if source.Kind() == reflect.Pointer {
 		source = source.Elem()
 	}
+	if source.Kind() == reflect.Interface && !source.IsNil() {
+		source = source.Elem()
+		v = source.Interface()
+	}
+	if types != nil && !mayBeInput(types) {
+		source = pointed(source)
+	}
 	p := positionsOf(source.Type())
 	if p.err != nil {
 		return nil, p.err
 	}
 	whole := p.fields == nil || !p.tagged && len(types) == 1 && takesObject(types[0])
 	if whole {
+		if len(types) == 1 && strings.HasSuffix(types[0], "[]") {
+			v = array(source, types[0])
+		}
 		return checkCount([]any{v}, types)
 	}
 	values := make([]any, len(p.fields))
 	for i, field := range p.fields {
 		f := source.Field(field)
+		if i < len(types) && strings.HasSuffix(types[i], "[]") {
+			values[i] = array(f, types[i])
+			continue
+		}
 		if f.CanAddr() {
 			f = f.Addr() // references to what it holds stay references
 		}
@@ -151,6 +188,28 @@ func arguments(types []string, v any) ([]any, error) {
 	}
 	return checkCount(values, types)
 }
+
+// array is a value for a parameter that is an array in Java, as Java writes it: a list with the type of the array, since Dubbo for Go and Triple
+// of Dubbo 3.0 take no other list for one. A text stays the char[] that it is, bytes a byte[], and a type of its own keeps the name under which it is registered.
+func array(v reflect.Value, javaType string) any {
+	of, isArray := strings.CutSuffix(javaType, "[]")
+	list := v.Kind() == reflect.Array || v.Kind() == reflect.Slice && !v.IsNil()
+	if !isArray || !list || v.Type().Name() != "" || v.Type().Elem().Kind() == reflect.Uint8 {
+		return v.Interface()
+	}
+	items := make([]any, v.Len())
+	for i := range items {
+		items[i] = array(v.Index(i), of)
+	}
+	element := strings.TrimRight(of, "[]")
+	if short := arrayElements[element]; short != "" {
+		element = short
+	}
+	return &hessian.List{Type: strings.Repeat("[", strings.Count(javaType, "[]")) + element, Items: items}
+}
+
+// arrayElements are the classes that Hessian has by other names in the types of arrays.
+var arrayElements = map[string]string{"java.lang.String": "string", "java.lang.Object": "object", "java.util.Date": "date"}
 
 func checkCount(values []any, types []string) ([]any, error) {
 	if types != nil && len(values) != len(types) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -165,5 +167,93 @@ func TestKeysOfAGenericAnswerHaveNoClasses(t *testing.T) {
 	var out any
 	if err := errors.Join(d.Decode(&kind), d.Decode(&out)); err != nil || status != 20 || fmt.Sprintf("%#v", out) != `map[string]interface {}{"GREEN":2}` {
 		t.Errorf("got the status %d and %#v, %v", status, out, err)
+	}
+}
+
+// An action may take a pointer to its input, as those of gRPC and of many handlers do.
+func TestTheFieldsOfAnInputThatIsAPointerAreTheArguments(t *testing.T) {
+	type in struct {
+		A, B int32
+	}
+	for _, scheme := range []string{"dubbo", "tri"} {
+		s := sabir.NewService("orders")
+		sabir.Handle(s, "add", func(_ context.Context, in *in) (int32, error) { return in.A + in.B, nil })
+		sabir.Handle(s, "ping", func(_ context.Context, in *struct{}) (string, error) { return fmt.Sprint(in != nil), nil })
+		sabir.Handle(s, "name", func(_ context.Context, in *struct{ Name string }) (string, error) { return in.Name, nil })
+		address := freeAddress(t)
+		startAs(t, scheme, sabir.Serve(s), dubbo.Bridge(dubbo.Config{Serve: map[string][]dubbo.Interface{scheme + "://" + address: {{Name: "com.shop.OrderService", Service: "orders"}}}}))
+		n := start(t, dubbo.Bridge(dubbo.Config{References: map[string][]dubbo.Interface{scheme + "://" + address: {{Name: "com.shop.OrderService", Service: "remote",
+			Methods: []dubbo.Method{{Name: "add", Parameters: []string{"int", "int"}}, {Name: "ping", Parameters: []string{}}, {Name: "name", Parameters: []string{"java.lang.String"}}}}}}}))
+		if got, err := sabir.Call[int32](t.Context(), n, "remote.add", &in{40, 2}); got != 42 || err != nil {
+			t.Errorf("%s: got %d, %v", scheme, got, err)
+		}
+		if got, err := sabir.Call[int32](t.Context(), n, "remote.add", any(in{40, 2})); got != 42 || err != nil {
+			t.Errorf("%s, in an interface: got %d, %v", scheme, got, err)
+		}
+		if got, err := sabir.Call[int32](t.Context(), n, "remote.add", (*in)(nil)); got != 0 || err != nil {
+			t.Errorf("%s, nil: got %d, %v", scheme, got, err)
+		}
+		if got, err := sabir.Call[string](t.Context(), n, "remote.ping", &struct{}{}); got != "true" || err != nil {
+			t.Errorf("%s, without arguments: got %q, %v", scheme, got, err)
+		}
+		if got, err := sabir.Call[string](t.Context(), n, "remote.name", &struct{ Name string }{"tea"}); got != "tea" || err != nil {
+			t.Errorf("%s, one text: got %q, %v", scheme, got, err)
+		}
+		if scheme == "tri" {
+			for body, want := range map[string]string{"/add [40,2]": "42", `/add {"A":40,"B":2}`: "42", `/name ["tea"]`: "tea"} {
+				path, data, _ := strings.Cut(body, " ")
+				if got := curl(t, "http://"+address+"/com.shop.OrderService"+path, data); fmt.Sprint(got) != "{200 application/json ["+want+"]}" {
+					t.Errorf("%s: got %v", body, got)
+				}
+			}
+			if got := curl(t, "http://"+address+"/com.shop.OrderService/add?A=40&B=2", ""); fmt.Sprint(got) != "{200 application/json [42]}" {
+				t.Errorf("in a query: got %v", got)
+			}
+		}
+	}
+}
+
+// Dubbo for Go, and Triple of Dubbo 3.0, take lists of the type of an array only where a method has one.
+func TestAnArrayOfJavaIsAListWithItsType(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	accepted := make(chan net.Conn, 1)
+	go func() {
+		if c, err := listener.Accept(); err == nil {
+			accepted <- c
+		}
+	}()
+	types := []string{"int[]", "java.lang.String[]", "long[][]", "com.shop.Order[]", "byte[]", "char[]", "java.util.List", "byte[][]", "int[]"}
+	node := start(t, dubbo.Bridge(dubbo.Config{References: map[string][]dubbo.Interface{"dubbo://" + listener.Addr().String(): {{Name: "com.shop.OrderService", Service: "orders", Methods: []dubbo.Method{{Name: "all", Parameters: types}}}}}}))
+	p := newPeer(t, <-accepted)
+	type input struct {
+		Numbers []int32
+		Texts   []string
+		Longs   [][]int64
+		Orders  []*order
+		Bytes   []byte
+		Chars   string
+		List    []int32
+		Blocks  [][]byte
+		None    []int32
+	}
+	go sabir.Call[string](t.Context(), node, "orders.all", input{[]int32{1}, []string{"a"}, [][]int64{{2}}, []*order{nil}, []byte{3}, "c", []int32{4}, [][]byte{{5}}, nil})
+	_, _, _, body := p.next()
+	d := hessian.NewDecoder(body)
+	for range 5 { // the version of Dubbo, the interface, its version, the method and the types of its parameters
+		var text string
+		if err := d.Decode(&text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func(of string, items ...any) any { return &hessian.List{Type: of, Items: items} }
+	for i, want := range []any{list("[int", int32(1)), list("[string", "a"), list("[[long", list("[long", int64(2))), list("[com.shop.Order", nil), []byte{3}, "c", []any{int32(4)}, list("[[byte", []byte{5}), nil} {
+		var got any
+		if err := d.Decode(&got); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: the provider got %#v, %v", types[i], got, err)
+		}
 	}
 }

@@ -198,6 +198,10 @@ func (j jsonArguments) Decode(data []byte, v any) error {
 	if err := json.Codec.Decode(data, &list); err != nil {
 		return err
 	}
+	if len(list) != 1 || list[0][0] != '{' && list[0][0] != 'n' {
+		target = pointed(target)
+		v, p = target.Addr().Interface(), positionsOf(target.Type())
+	}
 	if len(list) == 1 && (p.fields == nil || !p.tagged && list[0][0] == '{') {
 		return json.Codec.Decode(list[0], v)
 	}

@@ -45,7 +45,9 @@ func (q queryArguments) Decode(data []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	target := reflect.TypeOf(v).Elem()
+	input := pointed(reflect.ValueOf(v).Elem())
+	v = input.Addr().Interface()
+	target := input.Type()
 	switch p := positionsOf(target); {
 	case p.err != nil:
 		return p.err
