@@ -42,9 +42,14 @@ type serviceInfo struct {
 	Params   map[string]string `hessian:"params" json:"params"`
 }
 
-func init() {
-	hessian.Register[metadataInfo]("org.apache.dubbo.metadata.MetadataInfo")
-	hessian.Register[serviceInfo]("org.apache.dubbo.metadata.MetadataInfo$ServiceInfo")
+// object is the metadata as Java's class has them. The Go types are not registered under the names of Java's, which are then free for a program that imports Dubbo's interfaces.
+func (i *metadataInfo) object() *hessian.Object {
+	services := make(map[string]*hessian.Object, len(i.Services))
+	for name, s := range i.Services {
+		services[name] = &hessian.Object{Class: "org.apache.dubbo.metadata.MetadataInfo$ServiceInfo", Fields: []hessian.Field{{Name: "name", Value: s.Name}, {Name: "group", Value: s.Group},
+			{Name: "version", Value: s.Version}, {Name: "protocol", Value: s.Protocol}, {Name: "port", Value: s.Port}, {Name: "path", Value: s.Path}, {Name: "params", Value: s.Params}}}
+	}
+	return &hessian.Object{Class: "org.apache.dubbo.metadata.MetadataInfo", Fields: []hessian.Field{{Name: "app", Value: i.App}, {Name: "revision", Value: i.Revision}, {Name: "services", Value: services}}}
 }
 
 func (s *serviceInfo) key() key {
@@ -96,7 +101,7 @@ func (b *bridge) appendMetadata(inv *invocation, dst []byte) ([]byte, error) {
 			return appendKind(dst, replyNull, inv.answersAttachments), nil
 		}
 	}
-	return hessian.Codec.Append(appendKind(dst, replyValue, inv.answersAttachments), info)
+	return hessian.Codec.Append(appendKind(dst, replyValue, inv.answersAttachments), info.object())
 }
 
 // metadataOf asks what an instance provides: itself, or the registry.
