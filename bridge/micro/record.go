@@ -34,6 +34,12 @@ type subscription struct{ id, topic, queue string }
 // grpc reports whether the node is a server of go-micro's gRPC.
 func (r *record) grpc() bool { return r.metadata["protocol"] == "grpc" }
 
+// spoken reports whether the node is a server of gRPC, or one over HTTP, which it need not say.
+func (r *record) spoken() bool {
+	transport := r.metadata["transport"]
+	return r.grpc() || transport == "http" || transport == ""
+}
+
 func (r *record) same(other *record) bool {
 	return r.address == other.address && r.service == other.service && r.version == other.version && r.listed == other.listed && slices.Equal(r.endpoints, other.endpoints) && slices.Equal(r.streams, other.streams) &&
 		maps.Equal(r.metadata, other.metadata) && slices.Equal(r.subscriptions, other.subscriptions)

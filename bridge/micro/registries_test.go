@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 	"github.com/sabir-go/sabir/bridge/micro/etcd"
 	"github.com/sabir-go/sabir/bridge/micro/nats"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/gomicro"
 )
 
 // registries runs a test with each registry beside mDNS, of which every test has a server of its own.
@@ -281,5 +283,38 @@ func TestForgedRecordsInARegistryHarmNobody(t *testing.T) {
 		if strings.ContainsAny(one.ID, "\n") || one.ID == "e" || one.ID == "f" {
 			t.Errorf("the node %q is known", one.ID)
 		}
+	}
+}
+
+// listed is a registry that has always the same.
+type listed []gomicro.Service
+
+func (listed) Name() string { return "list" }
+
+func (l listed) Run(ctx context.Context, s *gomicro.Session) {
+	s.Found(l)
+	<-ctx.Done()
+}
+
+func TestANodeOfAnotherTransportIsNotCalled(t *testing.T) {
+	lab := sabir.NewService("lab")
+	sabir.Handle(lab, "add", func(context.Context, sabir.Empty) (string, error) { return "", nil })
+	_, at := serving(t, []sabir.Servable{lab}, micro.Config{Expose: []string{"lab.*"}})
+	one := func(id, address, transport string) gomicro.Node {
+		return gomicro.Node{ID: id, Address: address, Metadata: map[string]string{"protocol": "mucp", "server": "mucp", "transport": transport}}
+	}
+	endpoints := []gomicro.Endpoint{{Name: "Lab.Add"}}
+	var log lines
+	n := start(t, slog.NewJSONHandler(&log, nil), nil, micro.Config{Registries: []micro.Registry{listed{{Name: "lab", Version: "1", Endpoints: endpoints, Nodes: []gomicro.Node{one("a", at, "http"), one("b", at, "grpc"), one("c", at, "nats")}}}}})
+	if err := n.WaitFor(t.Context(), "lab"); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range n.Nodes() {
+		if other.ID == "b" || other.ID == "c" {
+			t.Errorf("the node %s is called", other.ID)
+		}
+	}
+	if text := log.String(); !strings.Contains(text, "over go-micro's transport") {
+		t.Errorf("the log does not say it: %s", text)
 	}
 }

@@ -94,10 +94,13 @@ func (b *bridge) learn(r *record) {
 	switch {
 	case r.service == brokerService:
 		b.subscribed(r)
-	case b.selects(r):
-		b.putPeer(r)
-	default:
+	case !b.selects(r):
 		b.dropID(r.id) // it may have had another version before
+	case !r.spoken():
+		b.drop("a node of go-micro is not called", r.id, fmt.Errorf("it serves %.100q over go-micro's transport %.100q, and the bridge speaks http and gRPC", r.service, r.metadata["transport"]))
+		b.dropID(r.id)
+	default:
+		b.putPeer(r)
 	}
 }
 
