@@ -108,8 +108,11 @@ func (b *bridge) prepare(scheme string, e endpoint, bound net.Addr) error {
 // parametersOf are the parameters of an interface in registries.
 func (b *bridge) parametersOf(m *mapping) map[string]string {
 	params := map[string]string{"anyhost": "true", "application": b.Application, "deprecated": "false", "dubbo": protocolVersion, "dynamic": "true", "generic": "false",
-		"interface": m.name, "methods": strings.Join(b.methodsOf(m), ","), "pid": strconv.Itoa(os.Getpid()), "prefer.serialization": "hessian2", "serialization": "hessian2",
+		"interface": m.name, "methods": strings.Join(b.methodsOf(m), ","), "pid": strconv.Itoa(os.Getpid()),
 		"side": "provider", "service-name-mapping": "true", "timestamp": strconv.FormatInt(time.Now().UnixMilli(), 10)}
+	if !b.inMessages(m) { // Dubbo for Go writes messages of Protocol Buffers in Hessian too where this says so
+		params["serialization"], params["prefer.serialization"] = "hessian2", "hessian2"
+	}
 	if m.version != "" {
 		params["version"], params["revision"] = m.version, m.version
 	}
@@ -121,6 +124,24 @@ func (b *bridge) parametersOf(m *mapping) map[string]string {
 	}
 	maps.Copy(params, b.Parameters)
 	return params
+}
+
+// inMessages reports whether all values of an interface travel as messages of Protocol Buffers.
+func (b *bridge) inMessages(m *mapping) bool {
+	var actions []string
+	for _, one := range m.methods {
+		actions = append(actions, one.action)
+	}
+	if m.methods == nil {
+		for _, name := range b.methodsOf(m) {
+			actions = append(actions, m.service+"."+name)
+		}
+	}
+	other := func(name string) bool {
+		a := b.node.Action(name)
+		return a == nil || !m.inMessages(a)
+	}
+	return m.protobuf || len(actions) > 0 && !slices.ContainsFunc(actions, other)
 }
 
 // methodsOf are the names of the methods that an interface has here.
