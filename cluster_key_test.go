@@ -50,8 +50,9 @@ func TestANodeWhoseClusterKeyIsMissingDoesNotStart(t *testing.T) {
 		"no-such-file":                      cluster.Config{KeyFile: filepath.Join(t.TempDir(), "no-such-file")},
 		"empty holds no key":                cluster.Config{KeyFile: empty},
 		"TEST_NO_CLUSTER_KEY holds no key":  cluster.Config{KeyFromEnv: "TEST_NO_CLUSTER_KEY"},
+		"OldKeys needs a Key":               cluster.Config{OldKeys: []secret.Secret{secret.New(oldClusterKey)}},
 		"at least 16 are needed":            cluster.Config{Key: secret.New("short")},
-		"cluster keys 1 and 2 are the same": cluster.Config{Key: secret.New(newClusterKey + "," + newClusterKey)},
+		"cluster keys 1 and 2 are the same": cluster.Config{Key: secret.New(newClusterKey), OldKeys: []secret.Secret{secret.New(newClusterKey)}},
 	} {
 		node := sabir.NewNode(sabir.Join("mem://"+t.Name(), option), sabir.Logger(quiet))
 		err := node.Start(t.Context())
@@ -75,7 +76,7 @@ func TestAClusterKeyShowsNowhere(t *testing.T) {
 		return log.text.Write(p)
 	})
 	address := "mem://" + t.Name()
-	option := cluster.Config{Key: secret.New(newClusterKey + "," + oldClusterKey)}
+	option := cluster.Config{Key: secret.New(newClusterKey), OldKeys: []secret.Secret{secret.New(oldClusterKey)}}
 	join := sabir.Join(address, option)
 	node := sabir.NewNode(sabir.NodeID("a"), join, sabir.Logger(slog.New(slog.NewTextHandler(written, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 	if err := node.Start(t.Context()); err != nil {

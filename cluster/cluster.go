@@ -43,12 +43,14 @@ type Config struct {
 	// each other that they have it, never send it, and encrypt with keys that come of it: links over every transport, and what nodes say to all
 	// over a broker. ?plain=1 behind the address of Join leaves links as they are. Default: none.
 	//
-	// Old keys may follow after commas, at most two: "new,old". To replace a key without a stop, start the nodes one after the other with the
-	// new one and the old one, and when all have both, one after the other with the new one alone. A node prefers the first key, and accepts
-	// each of them. Spaces around keys do not count.
+	// To replace it without a stop, start the nodes one after the other with the new one as Key and the old one among OldKeys, and when all
+	// have both, one after the other without the old one.
 	Key secret.Secret
-	// KeyFile names a file with what Key has, such as a secret of Kubernetes or a credential of systemd; keys may stand on lines of their own too.
-	// The file is read by Join. One that cannot be read, or holds no key, keeps the node from starting. So does a Key besides.
+	// OldKeys are keys that the node accepts besides Key, which it prefers: at most two. Without a Key they are an error.
+	OldKeys []secret.Secret
+	// KeyFile names a file with the keys, such as a secret of Kubernetes or a credential of systemd: on lines of their own or separated by
+	// commas, the new one first; spaces around them do not count. The file is read by Join. One that cannot be read, or holds no key, keeps the
+	// node from starting. So does a Key besides.
 	KeyFile string
 	// KeyFromEnv is KeyFile for the text of an environment variable, which programs that this one starts inherit. One that is not
 	// set, or holds no key, keeps the node from starting.
@@ -172,7 +174,14 @@ func problem(j *joining.Config, format string, args ...any) {
 // applyKeys sets the cluster's keys and the node's own.
 func (c *Config) applyKeys(j *joining.Config) {
 	if !c.Key.None() {
-		keysFrom(j, "Key", "it", string(c.Key.Bytes()), nil)
+		j.Once("cluster.Config.Key", j.At)
+		keys := []string{string(c.Key.Bytes())}
+		for _, old := range c.OldKeys {
+			keys = append(keys, string(old.Bytes()))
+		}
+		j.Keys = seal.NewKeys(keys...)
+	} else if len(c.OldKeys) > 0 {
+		problem(j, "OldKeys needs a Key beside it")
 	}
 	if c.KeyFile != "" {
 		text, err := os.ReadFile(c.KeyFile)

@@ -90,11 +90,23 @@ func split(key secret.Secret) []string {
 // ClusterKey is the option of Join that has the cluster's key as the settings have it: from key, SABIR_KEY or the file that key_file, SABIR_KEY_FILE or
 // --key_file names. Give it to what is opened before the node is there, such as a store for grains in nats://embedded, as store.Config.Key. It is the zero
 // Config where no key is set, which is none there too.
-func (l *Loaded) ClusterKey() cluster.Config { return cluster.Config{Key: l.Settings.Key} }
+func (l *Loaded) ClusterKey() cluster.Config { return l.Settings.clusterKey() }
+
+func (s *Settings) clusterKey() (c cluster.Config) {
+	for i, key := range split(s.Key) {
+		if i == 0 {
+			c.Key = secret.New(key)
+		} else {
+			c.OldKeys = append(c.OldKeys, secret.New(key))
+		}
+	}
+	return c
+}
 
 func (s *Settings) cluster() cluster.Config {
-	c := s.place()
-	c.Key, c.NodeKey, c.Advertise = s.Key, s.NodeKey, s.Advertise
+	c := s.clusterKey()
+	c.Zone, c.Labels, c.Seeds = s.Zone, s.Labels, s.Seeds
+	c.NodeKey, c.Advertise = s.NodeKey, s.Advertise
 	if len(s.NodeKeys) > 0 {
 		c.NodeKeys = s.NodeKeys
 	}

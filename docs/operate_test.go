@@ -22,7 +22,7 @@ func joinOptions(key, old, ordersPublic, billingPublic string, certificates *tls
 	// end
 
 	// doc: rotate
-	rotating := sabir.Join("tcp://0.0.0.0:7700", cluster.Config{Key: secret.New(key + "," + old)}) // the new key, then the old one
+	rotating := sabir.Join("tcp://0.0.0.0:7700", cluster.Config{Key: secret.New(key), OldKeys: []secret.Secret{secret.New(old)}}) // the new key, then the old one
 	// end
 
 	// doc: tls

@@ -114,8 +114,14 @@ func withoutPassword(address string) string {
 
 // joining returns how the flags have a node join its cluster.
 func (c *cli) joining() (cluster.Config, error) {
-	config := cluster.Config{Name: c.cluster, Key: secret.New(strings.Join(c.clusterKeys(), ",")),
-		NodeKeyFile: firstOf(c.nodeKey, os.Getenv("SABIR_NODE_KEY_FILE"))}
+	config := cluster.Config{Name: c.cluster, NodeKeyFile: firstOf(c.nodeKey, os.Getenv("SABIR_NODE_KEY_FILE"))}
+	for i, key := range c.clusterKeys() {
+		if i == 0 {
+			config.Key = secret.New(key)
+		} else {
+			config.OldKeys = append(config.OldKeys, secret.New(key))
+		}
+	}
 	if c.tlsCert != "" || c.tlsKey != "" || c.tlsCA != "" {
 		certificates, err := tcp.Certificates(c.tlsCert, c.tlsKey, c.tlsCA)
 		if err != nil {

@@ -120,7 +120,11 @@ func newHost(s setup) (*host, error) {
 	if s.Dials != "" {
 		options = append(options, rpc.Dial(rpc.Foreign{URL: s.Dials}))
 	}
-	join := []cluster.Option{cluster.Config{Zone: s.Zone, Seeds: s.Seeds, Name: cmp.Or(s.Cluster, "faults"), Key: secret.New(strings.Trim(s.Key+","+s.FormerKey, ","))}}
+	place := cluster.Config{Zone: s.Zone, Seeds: s.Seeds, Name: cmp.Or(s.Cluster, "faults"), Key: secret.New(s.Key)}
+	if s.FormerKey != "" {
+		place.OldKeys = []secret.Secret{secret.New(s.FormerKey)}
+	}
+	join := []cluster.Option{place}
 	if s.ClientOnly {
 		join = append(join, cluster.Config{ClientOnly: true})
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +15,15 @@ import (
 	"github.com/sabir-go/sabir/secret"
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
+
+// keysOf is how a node joins with a key and old ones.
+func keysOf(keys []string) cluster.Config {
+	c := cluster.Config{Key: secret.New(keys[0])}
+	for _, old := range keys[1:] {
+		c.OldKeys = append(c.OldKeys, secret.New(old))
+	}
+	return c
+}
 
 // TestTheKeyOfAClusterIsChangedWithoutAFailedCall starts the three nodes of a cluster one after the other, first with the new key before the
 // old one, then with the new one alone, while one of them calls the others.
@@ -59,8 +67,8 @@ func TestTheKeyOfAClusterIsChangedWithoutAFailedCall(t *testing.T) {
 			defer cancel()
 
 			for _, pass := range []struct{ before, after []string }{{[]string{old}, []string{next, old}}, {[]string{next, old}, []string{next}}} {
-				key := cluster.Config{Key: secret.New(strings.Join(pass.after, ","))}
-				callersKey := cluster.Config{Key: secret.New(strings.Join(pass.before, ","))}
+				key := keysOf(pass.after)
+				callersKey := keysOf(pass.before)
 				for _, rolled := range [][]string{{"one", "two"}, nil} { // the caller is the last: it then calls with the new key
 					if rolled == nil {
 						callersKey = key
