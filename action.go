@@ -10,7 +10,6 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/admission"
-	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/wire"
@@ -211,7 +210,7 @@ func (a *localAction) compose(n *Node, s *Service, def *definition, invoke Handl
 	a.op = newOperation(n, a.action.Service, a.action.Name)
 	a.op.action, a.op.inline, a.op.load = a.action, def.inline, new(admission.Action)
 	a.op.gate = s.gate
-	a.formats = &callFormats{native: newCallFormat(a.action, native.Name)}
+	a.formats = new(callFormats)
 	if a.plan, err = n.compileRules(a.action.In, def.where); err != nil {
 		return err
 	}

@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"sync"
 	"unsafe"
 
 	"github.com/sabir-go/sabir/codec"
-	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/validate"
@@ -66,8 +64,7 @@ type localEvent struct {
 	direct  bool // no middleware and no gate
 	chain   EventHandler
 	queue   *eventQueue
-	native  *eventFormat
-	formats sync.Map // format to *eventFormat
+	formats callFormats // for events over links
 }
 
 func (h *eventHandler[T]) subscription() *Subscription      { return h.own.sub }
@@ -94,7 +91,6 @@ func (h *localEvent) compose(n *Node, s *Service, def *eventDefinition, payload 
 	if err := h.sub.refusal(); err != nil {
 		return fmt.Errorf("%s: %w", def.where, err)
 	}
-	h.native = newEventFormat(h.sub.Type, native.Name)
 	if def.queue > 0 {
 		h.queue = newEventQueue(h, def.queue)
 		h.queue.bestEffort = def.bestEffort

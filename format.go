@@ -283,7 +283,7 @@ func (f *valueFormat) append(dst []byte, number uint32, v any) ([]byte, error) {
 	case number == 0:
 		return json.Codec.Append(dst, v)
 	}
-	return f.native.Append(dst, v)
+	return f.native.AppendValue(dst, v)
 }
 
 // reader decodes into one type what one peer encodes with one schema.
@@ -340,7 +340,7 @@ func (f *valueFormat) decode(data []byte, schema *wire.Schema, share sharing, la
 	case sharesAll:
 		return false, r.native.DecodeAlias(data, v)
 	}
-	return false, r.native.Decode(data, v)
+	return false, r.native.DecodeValue(data, v)
 }
 
 // readerOf finds or compiles the translation from the schema to the type. Schemas belong to links, and readers end with them.

@@ -84,7 +84,7 @@ func TestTheFormatOfValuesIsNegotiated(t *testing.T) {
 	}{
 		{name: "native without Codecs", action: "mix"},
 		{name: "the caller's choice", action: "mix", here: []any{sabir.Codecs(red)}, want: red},
-		{name: "the first of the caller's that the other takes", action: "mix", here: []any{sabir.Codecs(blue, red)}, there: []any{sabir.Codecs(red, native.Codec)}, want: red},
+		{name: "the first of the caller's that the other takes", action: "mix", here: []any{sabir.Codecs(blue, red)}, there: []any{sabir.Codecs(red, native.Codec())}, want: red},
 		{name: "the other's choice where the caller has none", action: "mix", there: []any{sabir.Codecs(blue)}, want: blue},
 		{name: "the action's choice first", action: "blue", here: []any{sabir.Codecs(red, blue)}, want: blue},
 		{name: "the choice for links before that for the node", action: "mix", here: []any{sabir.Codecs(red), forLinks{sabir.Codecs(blue)}}, want: blue},

@@ -12,6 +12,7 @@ import (
 	"github.com/sabir-go/sabir/internal/joining"
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/option"
 )
 
@@ -30,6 +31,7 @@ import (
 // [cluster.Config.Key] or a TLS configuration that demands client certificates; without either the node refuses to start.
 func Join(address string, options ...cluster.Option) NodeOption {
 	at := option.Caller()
+	native.Codec() // registers it
 	config := mesh.Config{Address: address, Config: joining.Config{Cluster: "default", Connections: 1, At: at}}
 	for _, o := range options {
 		o.ApplyJoin(&config.Config)
@@ -41,7 +43,7 @@ func Join(address string, options ...cluster.Option) NodeOption {
 			o.(NodeOption).applyNode(n)
 		}
 		n.joins = append(n.joins, config)
-		n.clustered = clusterFuncs{joinMesh, (*mesh.Mesh).Drain, (*mesh.Mesh).Leave, (*mesh.Mesh).Unconfirmed}
+		n.clustered = clusterFuncs{joinMesh, (*mesh.Mesh).Drain, (*mesh.Mesh).Leave, (*mesh.Mesh).Unconfirmed, (*remoteCaller).callOverLink, openOverLink}
 	})
 }
 
@@ -84,6 +86,8 @@ type clusterFuncs struct {
 	join         func(context.Context, *Node, mesh.Config) error
 	drain, leave func(*mesh.Mesh, context.Context) error
 	unconfirmed  func(*mesh.Mesh, context.Context) []string
+	call         func(*remoteCaller, context.Context, *mesh.Peer, *remoteRequest) error
+	open         func(ctx, own context.Context, a *remoteAction, p *mesh.Peer, types streamTypes) (streamEnd, error)
 }
 
 // joinMesh makes the node a member.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sabir-go/sabir/internal/membership"
 	"github.com/sabir-go/sabir/internal/mesh"
+	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/introspect"
 )
@@ -92,7 +93,8 @@ func (h meshHost) Members(ctx context.Context, from string) (list []membership.M
 // Route returns the target that serves the calls or events of a peer.
 func (h meshHost) Route(l *wire.Link, r *wire.Route) wire.Target {
 	if r.Kind == wire.EventRoute {
-		return &inboundEvents{node: h.node, group: r.Name, format: r.Codec}
+		nothing, _ := formatOf(nothingType, native.Name)
+		return &inboundEvents{node: h.node, group: r.Name, format: r.Codec, nothing: nothing}
 	}
 	return &inboundRoute{node: h.node, link: l, name: r.Name, format: r.Codec}
 }

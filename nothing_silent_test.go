@@ -281,9 +281,9 @@ func TestSettingsOfLinksThatCannotBeAreErrorsOfTheStart(t *testing.T) {
 
 func TestOptionsThatAddUpMayBeGivenSeveralTimes(t *testing.T) {
 	a, b := sabir.NewService("a", sabir.DependsOn(sabir.ServiceName("b")), sabir.DependsOn(sabir.ServiceName("$node"))), sabir.NewService("b", sabir.Use(), sabir.Use())
-	sabir.Handle(a, "x", none, sabir.Route("GET", "/x"), sabir.Route("GET", "/y"), sabir.Codecs(json.Codec), sabir.Codecs(native.Codec),
+	sabir.Handle(a, "x", none, sabir.Route("GET", "/x"), sabir.Route("GET", "/y"), sabir.Codecs(json.Codec), sabir.Codecs(native.Codec()),
 		sabir.Use(), sabir.Use(), sabir.Errors(sabir.ErrBadInput), sabir.Errors(sabir.ErrPanic))
-	n := startNode(t, sabir.Serve(a), sabir.Serve(b), sabir.Use(), sabir.Use(), sabir.Codecs(json.Codec), sabir.Codecs(native.Codec),
+	n := startNode(t, sabir.Serve(a), sabir.Serve(b), sabir.Use(), sabir.Use(), sabir.Codecs(json.Codec), sabir.Codecs(native.Codec()),
 		sabir.Balance(cluster.Random), sabir.Balance(cluster.LeastInFlight, "a.*"))
 	if routes := n.Action("a.x").Routes; len(routes) != 2 {
 		t.Errorf("the action has the routes %v", routes)

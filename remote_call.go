@@ -141,7 +141,7 @@ func (c *remoteCaller) callPeer(ctx context.Context, to *provider, f *remoteRequ
 	m := to.measure(f.options.key != "", f.calls)
 	outcome := outlier.Failure // where a method of the input or the answer ends the goroutine
 	defer func() { m.end(outcome) }()
-	err = c.callOverLink(ctx, to.peer, f)
+	err = c.target.op.node.clustered.call(c, ctx, to.peer, f)
 	outcome = outcomeOf(err)
 	return err
 }

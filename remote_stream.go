@@ -43,7 +43,7 @@ func openRemoteStream(ctx context.Context, a *remoteAction, types streamTypes, o
 		if to.foreign != nil {
 			return openForeign(ctx, own, a, &to)
 		}
-		stream, err := openOverLink(ctx, own, a, to.peer, types)
+		stream, err := a.op.node.clustered.open(ctx, own, a, to.peer, types)
 		lost, ok := err.(*wire.LostError)
 		if !ok {
 			return stream, err

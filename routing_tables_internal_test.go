@@ -99,11 +99,11 @@ func TestTablesThatNamesFill(t *testing.T) {
 			}
 		}},
 		{"formats that no codec of the program has", func(t *testing.T, n *Node) filling {
-			a := &Action{In: reflect.TypeFor[int](), Out: reflect.TypeFor[int]()}
-			formats := &callFormats{native: newCallFormat(a, native.Name)}
+			number, formats := reflect.TypeFor[int](), new(callFormats)
+			natively := formats.named(native.Name, number, number)
 			return filling{
-				add: func(i int) error { formats.named(fmt.Sprint("format", i), a); return nil },
-				hot: func() bool { return formats.named(native.Name, a) == formats.native },
+				add: func(i int) error { formats.named(fmt.Sprint("format", i), number, number); return nil },
+				hot: func() bool { return formats.named(native.Name, number, number) == natively },
 				size: func() (size int) {
 					formats.others.Range(func(any, any) bool { size++; return true })
 					return size

@@ -2,6 +2,7 @@ package sabir
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -120,7 +121,7 @@ func (r *inboundRoute) missing(f *resolvedAction) *Error {
 // serve handles a call from another node: it decodes the input, runs the handler like any call, and encodes the output.
 func (h *handler[In, Out]) serve(in *wire.Inbound, format string, bare *callContext) {
 	f := h.takeRequest()
-	h.own.serve(in, h.own.formats.named(format, h.own.action), f, bare)
+	h.own.serve(in, h.own.formats.named(format, h.own.action.In, h.own.action.Out), f, bare)
 	h.putRequest(f)
 }
 
@@ -189,28 +190,32 @@ func (a *localAction) answer(in *wire.Inbound, format *callFormat, out any) erro
 	return nil
 }
 
-// callFormat encodes and decodes a handler's input and output in one format.
+// callFormat encodes and decodes a handler's input and output in one format. An event's output is nothing.
 type callFormat struct {
 	in, out valueFormat
 	reader  atomic.Pointer[reader] // of inputs
 	broken  error
 }
 
-// callFormats are those of one handler.
+// callFormats are those of one handler, each made when a call first comes in it.
 type callFormats struct {
-	native *callFormat // as a rule
-	others sync.Map    // by name
+	native atomic.Pointer[callFormat] // as a rule
+	others sync.Map                   // by name
 }
 
-// named is the callFormat for a format: native as a rule, else JSON or that of the types' own codec. a is the handler's action.
-func (f *callFormats) named(format string, a *Action) *callFormat {
+// named is the callFormat of these types for a format: native as a rule, else JSON or that of the types' own codec.
+func (f *callFormats) named(format string, in, out reflect.Type) *callFormat {
 	if format == native.Name {
-		return f.native
+		if known := f.native.Load(); known != nil {
+			return known
+		}
+		f.native.CompareAndSwap(nil, newCallFormat(in, out, format))
+		return f.native.Load()
 	}
 	known, ok := f.others.Load(format)
 	if !ok {
-		s := newCallFormat(a, format)
-		if s.codecMissing() {
+		s := newCallFormat(in, out, format)
+		if s.broken != nil {
 			return s // not kept: any name may come in
 		}
 		known, _ = f.others.LoadOrStore(format, s)
@@ -218,15 +223,13 @@ func (f *callFormats) named(format string, a *Action) *callFormat {
 	return known.(*callFormat)
 }
 
-func newCallFormat(a *Action, format string) *callFormat {
+func newCallFormat(in, out reflect.Type, format string) *callFormat {
 	s := &callFormat{}
-	if s.in, s.broken = formatOf(a.In, format); s.broken == nil {
-		s.out, s.broken = formatOf(a.Out, format)
+	if s.in, s.broken = formatOf(in, format); s.broken == nil {
+		s.out, s.broken = formatOf(out, format)
 	}
 	return s
 }
-
-func (s *callFormat) codecMissing() bool { return s.in.native == nil && s.in.codec == nil }
 
 // enterFromLink makes the context for a call over a link. A call that carries nothing of its own gets bare, the context that
 // all such calls over the link share, as those from a bare context in this process do.

@@ -1,18 +1,13 @@
 package sabir
 
-import (
-	"reflect"
-	"sync/atomic"
-
-	"github.com/sabir-go/sabir/internal/native"
-	"github.com/sabir-go/sabir/internal/wire"
-)
+import "github.com/sabir-go/sabir/internal/wire"
 
 // inboundEvents serves the events that a peer sends in one format to one group, or without a group to all handlers.
 type inboundEvents struct {
-	node   *Node
-	group  string // "" for all
-	format string
+	node    *Node
+	group   string // "" for all
+	format  string
+	nothing valueFormat // of the answers
 }
 
 // Inline is false: handlers of events may block.
@@ -52,15 +47,13 @@ func (s *inboundEvents) answer(in *wire.Inbound, err error) {
 		in.Fail(s.node.failureOf(s.node.located(err)))
 		return
 	}
-	data, err := nothingFormat.append(in.Buf(), nothingFormat.schemaNumber(in.Link()), &Empty{})
+	data, err := s.nothing.append(in.Buf(), s.nothing.schemaNumber(in.Link()), &Empty{})
 	if err != nil {
 		in.Fail(s.node.failureOf(err))
 		return
 	}
 	in.Reply(data)
 }
-
-var nothingFormat, _ = formatOf(nothingType, native.Name)
 
 // deliver gives the event to the handlers but for the first handled ones, and counts those that have it.
 func (s *inboundEvents) deliver(in *wire.Inbound, handled *int) error {
@@ -107,33 +100,6 @@ func (s *inboundEvents) ServeStream(stream *wire.Stream) {
 	stream.End(&wire.Failure{Code: uint8(CodeInvalidArgument), Name: nameNoStream, Message: "an event is no stream", Node: s.node.id})
 }
 
-// eventFormat decodes an event handler's payload from one format.
-type eventFormat struct {
-	format valueFormat
-	reader atomic.Pointer[reader]
-	broken error
-}
-
-func (h *localEvent) formatNamed(format string) *eventFormat {
-	if format == native.Name && !untyped(h.sub.Type) {
-		return h.native
-	}
-	if known, ok := h.formats.Load(format); ok {
-		return known.(*eventFormat)
-	}
-	r := newEventFormat(h.sub.Type, format)
-	if r.broken == nil {
-		h.formats.Store(format, r)
-	}
-	return r
-}
-
-func newEventFormat(t reflect.Type, format string) *eventFormat {
-	r := &eventFormat{}
-	r.format, r.broken = formatOf(t, format)
-	return r
-}
-
 func (h *eventHandler[T]) receiveFrom(in *wire.Inbound, at *delivery, format string) error {
 	payload := new(T)
 	c, err := h.own.decode(in, at, format, payload)
@@ -145,10 +111,10 @@ func (h *eventHandler[T]) receiveFrom(in *wire.Inbound, at *delivery, format str
 
 // decode reads a payload from a link into what the pointer points to, and makes the context of its handler.
 func (h *localEvent) decode(in *wire.Inbound, at *delivery, format string, payload any) (*callContext, error) {
-	r := h.formatNamed(format)
+	r := h.formats.named(format, h.sub.Type, nothingType)
 	err := r.broken
 	if err == nil {
-		_, err = r.format.decode(in.Payload(), in.Schema(), sharesNothing, &r.reader, payload) // other handlers read it too
+		_, err = r.in.decode(in.Payload(), in.Schema(), sharesNothing, &r.reader, payload) // other handlers read it too
 	}
 	if err != nil {
 		return nil, h.unreadable(in.Context(), at, "written as "+format, err)

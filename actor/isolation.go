@@ -48,12 +48,12 @@ var errExited = errors.New("a method of the value ended its goroutine")
 // decode decodes a value on a goroutine that must survive it. code is the result of hasCode for the type.
 func decode(c *native.Dynamic, code bool, data []byte, v any) error {
 	if !code {
-		return c.Decode(data, v)
+		return c.DecodeValue(data, v)
 	}
 	into := reflect.ValueOf(v).Elem()
 	read := reflect.New(into.Type()) // not the caller's: where the code does not return, it may still write
 	var err error
-	if !inGoroutine(func() { err = c.Decode(data, read.Interface()) }) {
+	if !inGoroutine(func() { err = c.DecodeValue(data, read.Interface()) }) {
 		return errExited
 	}
 	into.Set(read.Elem())

@@ -281,7 +281,7 @@ func (c *remoteCall) reply(by *Process, k *kind, out any) {
 	if buffer, data := c.beginAnswer(by, k); buffer != nil {
 		codec, err := k.coded()
 		if err == nil {
-			data, err = codec.Append(data, out)
+			data, err = codec.AppendValue(data, out)
 		}
 		c.finishAnswer(by, k, buffer, data, err)
 	}

@@ -122,7 +122,7 @@ func (s *System) spawnRemote(by *Process, behavior string, t reflect.Type, args 
 			session.takePending(a.number)
 		}
 	}()
-	value, err := codec.Append(nil, args)
+	value, err := codec.AppendValue(nil, args)
 	if err != nil {
 		return PID{}, s.faults.contain("writing arguments", typeName(t), noWireForm(typeName(t), err))
 	}

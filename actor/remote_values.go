@@ -71,7 +71,7 @@ func encode(dst []byte, values outgoing, i, limit int) (out []byte, next int, er
 	}
 	for first, end := i, values.values(); i < end; i++ {
 		start := len(dst)
-		if dst, err = c.Append(append(dst, 0), values.pointer(i)); err != nil {
+		if dst, err = c.AppendValue(append(dst, 0), values.pointer(i)); err != nil {
 			return dst[:start], i + 1, noWireForm(values.kind().name, err)
 		}
 		dst = closeValue(dst, start)

@@ -53,7 +53,7 @@ import (
 )
 
 // Codec is the native codec as it is registered, for sabir.Codecs: see [codec.Codec].
-var Codec codec.Codec = native.Codec
+var Codec codec.Codec = native.Codec()
 
 // Register allows values of sample's type in interfaces, under a name that writer and reader share. Nothing but what was
 // registered is ever built from a name on the wire. The value of sample does not matter; a pointer registers the pointer

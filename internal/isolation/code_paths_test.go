@@ -225,7 +225,7 @@ var valueMethods = map[string][]string{
 	"encoding/xml":        {"Marshal", "MarshalIndent", "Unmarshal", "Encode", "Decode"},
 	module:                {"append", "decode", "appendJSON", "decodeJSON", "convertInto", "convertValue", "AppendInput", "DecodeOutput"},
 	module + "/validate":  {"Check", "Struct"},
-	module + "/codec/...": {"Append", "AppendJSON", "Decode", "DecodeOwned", "DecodeAlias"},
+	module + "/codec/...": {"Append", "AppendJSON", "AppendValue", "Decode", "DecodeValue", "DecodeOwned", "DecodeAlias"},
 }
 
 // valueCode is the name of what runs the code of values; "" for anything else.

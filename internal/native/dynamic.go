@@ -8,6 +8,8 @@ import (
 
 // Dynamic is a [Type] of which the Go type is known only while the program runs, or which saves a program from compiling the same code for
 // each of many types. Its methods take pointers to values of that type, and refuse all others. It does not change once made.
+//
+// Their names are not those of [codec.Codec]: a linker keeps what has the form of an interface's method, so each program without a cluster would have all of the codec.
 type Dynamic struct {
 	plan    *plan          // encodes
 	read    *plan          // decodes; another one than plan where the writer has another schema
@@ -27,7 +29,7 @@ func Of(t reflect.Type) (*Dynamic, error) {
 	return &Dynamic{plan: p, read: p, pointer: (*emptyInterface)(unsafe.Pointer(&pointer)).data}, nil
 }
 
-// Schema returns the description of what Append writes.
+// Schema returns the description of what AppendValue writes.
 func (d *Dynamic) Schema() *Schema { return d.plan.schema() }
 
 // From returns a Dynamic that decodes what a writer with another schema wrote; it encodes as d does:
@@ -47,8 +49,8 @@ func (d *Dynamic) From(writer *Schema) (*Dynamic, error) {
 	return &Dynamic{plan: d.plan, read: read, pointer: d.pointer}, nil
 }
 
-// Append appends the encoding of what v points to, as [Type.Append] does.
-func (d *Dynamic) Append(dst []byte, v any) ([]byte, error) {
+// AppendValue appends the encoding of what v points to, as [Type.Append] does.
+func (d *Dynamic) AppendValue(dst []byte, v any) ([]byte, error) {
 	at, err := d.address(v)
 	if err != nil {
 		return dst, err
@@ -60,19 +62,19 @@ func (d *Dynamic) Append(dst []byte, v any) ([]byte, error) {
 	return out, nil
 }
 
-// Decode reads the value in data, all of it, into what v points to, as [Type.Decode] does.
-func (d *Dynamic) Decode(data []byte, v any) error {
+// DecodeValue reads the value in data, all of it, into what v points to, as [Type.Decode] does.
+func (d *Dynamic) DecodeValue(data []byte, v any) error {
 	_, err := d.decode(data, v, shareNone)
 	return err
 }
 
-// DecodeAlias is Decode without copies, as [Type.DecodeAlias].
+// DecodeAlias is DecodeValue without copies, as [Type.DecodeAlias].
 func (d *Dynamic) DecodeAlias(data []byte, v any) error {
 	_, err := d.decode(data, v, shareAll)
 	return err
 }
 
-// DecodeOwned is Decode of data that the caller has no other use for, as [Type.DecodeOwned].
+// DecodeOwned is DecodeValue of data that the caller has no other use for, as [Type.DecodeOwned].
 func (d *Dynamic) DecodeOwned(data []byte, v any) (shared bool, err error) {
 	return d.decode(data, v, max(len(data)/4, 1))
 }

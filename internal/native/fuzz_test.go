@@ -96,7 +96,7 @@ func FuzzResolve(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = translation.Decode(data, reflect.New(typ).Interface()) // an error or a value, never a panic
+		_ = translation.DecodeValue(data, reflect.New(typ).Interface()) // an error or a value, never a panic
 	})
 }
 

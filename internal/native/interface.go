@@ -22,7 +22,7 @@ func appendInterface(dst []byte, t reflect.Type, at unsafe.Pointer, left int) ([
 		return append(dst, 0), nil
 	}
 	dynamic := reflect.TypeOf(v)
-	r, ok := known.Load().byType[dynamic]
+	r, ok := registeredTypes().byType[dynamic]
 	if !ok {
 		return dst, encodeFault(fmt.Sprintf("a %s in an interface: register it with native.Register", dynamic))
 	}
@@ -73,7 +73,7 @@ func (d *decoder) anyValue(t reflect.Type, at unsafe.Pointer, left int) bool {
 		target.SetZero()
 		return true
 	}
-	r, ok := known.Load().byName[string(name)]
+	r, ok := registeredTypes().byName[string(name)]
 	if !ok {
 		d.pos = start
 		return d.fail("an interface with a type that is not registered here: register it with native.Register under the writer's name")

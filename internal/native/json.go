@@ -447,7 +447,7 @@ func (j *jsonWriter) dynamic(left int) bool {
 
 // knownSchema returns the schema h of the type registered as name, else the one given to AddSchema, else nil.
 func knownSchema(name []byte, h Hash) *Schema {
-	if r, ok := known.Load().byName[string(name)]; ok && r.hash == h {
+	if r, ok := registeredTypes().byName[string(name)]; ok && r.hash == h {
 		return r.plan.schema()
 	}
 	foreign.RLock()

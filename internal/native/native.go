@@ -3,6 +3,7 @@ package native
 import (
 	"fmt"
 	"reflect"
+	"sync"
 	"unsafe"
 
 	"github.com/sabir-go/sabir/codec"
@@ -11,10 +12,15 @@ import (
 // Name is the name of this codec in URLs, flags and handshakes.
 const Name = "native"
 
-// Codec is the native codec as it is registered, for sabir.Codecs: see [codec.Codec].
-var Codec = codec.Contained(plain{})
+// Codec is the native codec as it is registered, for sabir.Codecs: see [codec.Codec]. Its first call registers it: an init function would link it into programs
+// without a cluster, which never use it.
+func Codec() codec.Codec {
+	registerCodec.Do(func() { codec.Register(plain{}) })
+	c, _ := codec.Lookup(Name)
+	return c
+}
 
-func init() { codec.Register(Codec) }
+var registerCodec sync.Once
 
 // plain is the codec whose messages name which schema they have.
 type plain struct{}

@@ -26,7 +26,14 @@ type registry struct {
 var (
 	registering sync.Mutex
 	known       atomic.Pointer[registry]
+	standard    sync.Once // and not init, which would link all of the codec into programs that never use it
 )
+
+// registeredTypes is what interfaces may hold now.
+func registeredTypes() *registry {
+	standard.Do(registerStandard)
+	return known.Load()
+}
 
 // Register allows values of sample's type in interfaces, under a name that writer and reader share. Nothing but what was
 // registered is ever built from a name on the wire. The value of sample does not matter; a pointer registers the pointer
@@ -38,6 +45,11 @@ var (
 // Register panics if the name or the type is taken by another, if the name is empty or has more than 255 bytes, and if the type
 // cannot be encoded. Call it from init or main.
 func Register(name string, sample any) {
+	standard.Do(registerStandard)
+	register(name, sample)
+}
+
+func register(name string, sample any) {
 	typ := reflect.TypeOf(sample)
 	if typ == nil || name == "" || len(name) > maxNameBytes {
 		panic(fmt.Sprintf("native: Register(%q, %v): want a name of 1 to %d bytes and a value", name, typ, maxNameBytes))
@@ -61,7 +73,7 @@ func Register(name string, sample any) {
 	known.Store(next)
 }
 
-func init() {
+func registerStandard() {
 	known.Store(&registry{byName: make(map[string]*registered), byType: make(map[reflect.Type]*registered)})
 	for name, sample := range map[string]any{
 		"bool": false, "string": "", "int": 0, "int8": int8(0), "int16": int16(0), "int32": int32(0), "int64": int64(0),
@@ -69,6 +81,6 @@ func init() {
 		"float32": float32(0), "float64": float64(0), "bytes": []byte(nil), "time": time.Time{},
 		"duration": time.Duration(0), "list": []any(nil), "object": map[string]any(nil),
 	} {
-		Register(name, sample)
+		register(name, sample)
 	}
 }

@@ -36,7 +36,7 @@ func read[W, R any](t *testing.T, v W, into R) R {
 		t.Fatal(err)
 	}
 	var other R
-	if err := dynamic.Decode(data, &other); err != nil || !reflect.DeepEqual(other, into) {
+	if err := dynamic.DecodeValue(data, &other); err != nil || !reflect.DeepEqual(other, into) {
 		t.Errorf("Type gives %v, Dynamic %v, %v", into, other, err)
 	}
 	return into
@@ -308,10 +308,10 @@ func TestADynamicTakesPointersToItsOwnTypeOnly(t *testing.T) {
 		t.Error("DecodeAlias copies strings")
 	}
 	for _, target := range []any{nil, item{}, (*item)(nil), new(pid)} {
-		if err := dynamic.Decode([]byte{0, 0}, target); err == nil {
+		if err := dynamic.DecodeValue([]byte{0, 0}, target); err == nil {
 			t.Errorf("%T: no error", target)
 		}
-		if out, err := dynamic.Append([]byte("as it was"), target); err == nil || string(out) != "as it was" {
+		if out, err := dynamic.AppendValue([]byte("as it was"), target); err == nil || string(out) != "as it was" {
 			t.Errorf("%T: appended %q, %v", target, out, err)
 		}
 	}

@@ -301,6 +301,7 @@ func TestAValueAndAPointerToItGiveTheSameBytes(t *testing.T) {
 }
 
 func TestTheCodecIsRegisteredUnderItsName(t *testing.T) {
+	native.Codec()
 	c, ok := codec.Lookup("native")
 	if !ok || c.Name() != native.Name {
 		t.Fatalf("got %v, %v", c, ok)

@@ -157,7 +157,7 @@ func TestSecretIsNoNameOfAField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := native.Codec.Append(nil, account{"a", "b", "c", "d", "e"})
+	data, err := native.Codec().Append(nil, account{"a", "b", "c", "d", "e"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,12 +176,12 @@ func TestOfTwoFieldsAtOneDepthTheTaggedOneCounts(t *testing.T) {
 		plain
 		tagged
 	}
-	data, err := native.Codec.Append(nil, both{plain{"x"}, tagged{"y"}})
+	data, err := native.Codec().Append(nil, both{plain{"x"}, tagged{"y"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got both
-	if err := native.Codec.Decode(data, &got); err != nil || got != (both{tagged: tagged{"y"}}) {
+	if err := native.Codec().Decode(data, &got); err != nil || got != (both{tagged: tagged{"y"}}) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

@@ -18,8 +18,8 @@ var features = codectest.Features{
 	},
 }
 
-func TestConformance(t *testing.T) { codectest.Run(t, native.Codec, features) }
+func TestConformance(t *testing.T) { codectest.Run(t, native.Codec(), features) }
 
-func FuzzShapes(f *testing.F) { codectest.Fuzz(f, native.Codec, features) }
+func FuzzShapes(f *testing.F) { codectest.Fuzz(f, native.Codec(), features) }
 
-func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, native.Codec) }
+func BenchmarkShapes(b *testing.B) { codectest.Benchmark(b, native.Codec()) }

@@ -106,7 +106,7 @@ func Open(config Config) (*Store, error) {
 	s := &Store{prefix: config.Name + ":", codec: config.Codec, lockWaiters: lockWaiters{ringing: make(map[string]*lockWaiter)},
 		limit: cmp.Or(config.MaxAnswer, 1<<20), timeout: cmp.Or(config.Timeout, 500*time.Millisecond), lease: cmp.Or(config.Lease, 5*time.Second)}
 	if s.codec == nil {
-		s.codec, _ = codec.Lookup(native.Name)
+		s.codec = native.Codec()
 	}
 	at, err := schemes.Parse(config.URL)
 	if err != nil {
