@@ -45,7 +45,7 @@ func (n *Node) balancerFor(action string) membership.Balancer {
 			make = balancers[b.balancer] // checkBalances has seen that there is one
 		}
 	}
-	m := n.mesh.Load()
+	m := n.cluster()
 	if m == nil {
 		return make()
 	}

@@ -33,9 +33,9 @@ func (n *Node) settle(d membership.Decision) error {
 	n.tableLock.Lock()
 	n.rebuildTables()
 	n.tableLock.Unlock()
-	if m := n.mesh.Load(); m != nil { // the others know it then: this node may be stopped at once
+	if m := n.cluster(); m != nil { // the others know it then: this node may be stopped at once
 		ctx, cancel := context.WithTimeout(background, settleLimit)
-		n.clustered.unconfirmed(m, ctx)
+		m.Unconfirmed(ctx)
 		cancel()
 	}
 	return nil

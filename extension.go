@@ -92,7 +92,7 @@ func (n *Node) JoinAddress() string {
 // ClusterSecret is a secret that the nodes of the cluster share, once the node has joined one with a [cluster.Config.Key]; none
 // otherwise. It is for servers within the process that only these nodes may use, and does not show where it is printed.
 func (n *Node) ClusterSecret() secret.Secret {
-	if m := n.mesh.Load(); m != nil {
+	if m := n.cluster(); m != nil {
 		return m.Secret()
 	}
 	return secret.Secret{}

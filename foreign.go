@@ -77,7 +77,7 @@ func (n *Node) followForeign(change uint64) {
 	if n.stateNow() == stateStopped || n.foreign.followed >= change {
 		return
 	}
-	if n.mesh.Load() == nil { // which compares nodes otherwise
+	if n.cluster() == nil { // which compares nodes otherwise
 		n.foreign.compare(meshHost{n}.Look)
 	}
 	n.rebuildTables()

@@ -14,6 +14,8 @@ import (
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/native"
 	"github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/internal/wire"
+	"github.com/sabir-go/sabir/secret"
 )
 
 // Join makes the node a member of a cluster: it links itself to the other nodes, calls what their services offer, and
@@ -43,7 +45,7 @@ func Join(address string, options ...cluster.Option) NodeOption {
 			o.(NodeOption).applyNode(n)
 		}
 		n.joins = append(n.joins, config)
-		n.clustered = clusterFuncs{joinMesh, (*mesh.Mesh).Drain, (*mesh.Mesh).Leave, (*mesh.Mesh).Unconfirmed, (*remoteCaller).callOverLink, openOverLink}
+		n.join = joinMesh
 	})
 }
 
@@ -60,7 +62,7 @@ func (n *Node) SetJoin(config cluster.Config) error {
 	if !reflect.ValueOf(config).IsZero() {
 		return Errorf(CodeInvalidArgument, nameBadOption, "Node.SetJoin takes Zone, Labels and Seeds of cluster.Config: any other field is for Join")
 	}
-	m := n.mesh.Load()
+	m := n.cluster()
 	if m == nil {
 		return Errorf(CodeFailedPrecondition, nameNodeState, "node %s has joined no cluster, so zone, labels and seeds are those that Join is given", n.id)
 	}
@@ -70,24 +72,82 @@ func (n *Node) SetJoin(config cluster.Config) error {
 	return nil
 }
 
-// join makes the node a member of its cluster, if it is to be one.
-func (n *Node) join(ctx context.Context) error {
+// enterCluster makes the node a member of its cluster, if it is to be one.
+func (n *Node) enterCluster(ctx context.Context) error {
 	if err := errors.Join(n.checkBalances(), n.checkToward()); err != nil {
 		return err
 	}
 	if len(n.joins) == 0 {
 		return nil
 	}
-	return n.clustered.join(ctx, n, n.joins[0])
+	return n.join(ctx, n, n.joins[0])
 }
 
-// clusterFuncs are those that only a member of a cluster calls. Only Join leads to them, so a program without it is built without all that clusters need.
-type clusterFuncs struct {
-	join         func(context.Context, *Node, mesh.Config) error
-	drain, leave func(*mesh.Mesh, context.Context) error
-	unconfirmed  func(*mesh.Mesh, context.Context) []string
-	call         func(*remoteCaller, context.Context, *mesh.Peer, *remoteRequest) error
-	open         func(ctx, own context.Context, a *remoteAction, p *mesh.Peer, types streamTypes) (streamEnd, error)
+// joinedCluster is the cluster that a node is a member of, and peer another node of it, as calls know them. Only Join leads to the types behind them, so
+// a program without it is built without all that clusters need. Where a name is not that of the method it stands for, a type that each program has
+// has a method of that name too.
+type joinedCluster interface {
+	Secret() secret.Secret
+	Place() *membership.Place
+	Set(at membership.Place, seeds []string) error
+	Member() membership.Member
+	Nodes() []mesh.Node
+	Forged() uint64
+	Links() int
+	Load() wire.Load
+	Local() *membership.Candidate
+	CatalogChanged()
+	Few([]*membership.Candidate) []int
+	Unconfirmed(context.Context) []string
+	drain(context.Context) error
+	leave(context.Context) error
+	addProviders(to map[string]provider)
+	provider(node string) (p provider, known bool)
+}
+
+type peer interface {
+	Reachable() bool
+	Suspected() bool
+	HasLeft() bool
+	call(context.Context, *remoteCaller, *remoteRequest) error
+	open(ctx, own context.Context, a *remoteAction, types streamTypes) (streamEnd, error)
+}
+
+type joinedMesh struct{ *mesh.Mesh }
+
+func (m joinedMesh) drain(ctx context.Context) error { return m.Drain(ctx) }
+func (m joinedMesh) leave(ctx context.Context) error { return m.Leave(ctx) }
+
+func (m joinedMesh) addProviders(to map[string]provider) {
+	for id, p := range m.Peers() {
+		to[id] = provider{id: id, peer: meshPeer{p}, candidate: p.Stats()}
+	}
+}
+
+func (m joinedMesh) provider(node string) (provider, bool) {
+	p := m.Peer(node)
+	if p == nil {
+		return provider{}, false
+	}
+	return provider{id: p.ID, peer: meshPeer{p}, candidate: p.Stats()}, true
+}
+
+type meshPeer struct{ *mesh.Peer }
+
+func (p meshPeer) call(ctx context.Context, c *remoteCaller, f *remoteRequest) error {
+	return c.callOverLink(ctx, p.Peer, f)
+}
+
+func (p meshPeer) open(ctx, own context.Context, a *remoteAction, types streamTypes) (streamEnd, error) {
+	return openOverLink(ctx, own, a, p.Peer, types)
+}
+
+// cluster is the cluster that the node is a member of; nil for none.
+func (n *Node) cluster() joinedCluster {
+	if m := n.mesh.Load(); m != nil {
+		return *m
+	}
+	return nil
 }
 
 // joinMesh makes the node a member.
@@ -99,10 +159,11 @@ func joinMesh(ctx context.Context, n *Node, config mesh.Config) error {
 	if err != nil {
 		return joinError("Join: ", err)
 	}
+	var inCluster joinedCluster = joinedMesh{m}
 	if err := m.Listen(ctx); err != nil {
 		return joinError("", err)
 	}
-	n.mesh.Store(m) // before it is linked: the node may be asked things while it starts
+	n.mesh.Store(&inCluster) // before it is linked: the node may be asked things while it starts
 	if err := m.Enter(ctx); err != nil {
 		n.mesh.Store(nil)
 		return joinError("", err)

@@ -86,7 +86,7 @@ func TestANodeDialsAgainWhereTheOneAtTheAddressOfBothIsSlow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second.mesh.Load().Peer("first") == nil {
+	if meshOf(second).Peer("first") == nil {
 		t.Error("it is not linked with the first")
 	}
 	slow.failing.Store(100)

@@ -110,7 +110,7 @@ func (n *Node) startAll(ctx context.Context) error {
 	if err := n.makeGateways(ctx); err != nil {
 		return err
 	}
-	if err := n.join(ctx); err != nil {
+	if err := n.enterCluster(ctx); err != nil {
 		return err
 	}
 	own := append([]*Service{newNodeService(n)}, n.extensionServices()...)
@@ -211,9 +211,9 @@ func (n *Node) stopAll(ctx context.Context) error {
 		}
 	}
 	n.stopWatchingDependencies()
-	m := n.mesh.Load()
+	m := n.cluster()
 	if m != nil {
-		errs = append(errs, n.clustered.drain(m, ctx))
+		errs = append(errs, m.drain(ctx))
 	}
 	errs = append(errs, n.awaitOneWay(ctx)) // when no more calls come in, whose handlers may send
 	for _, s := range slices.Backward(slices.Clone(n.running)) {
@@ -222,7 +222,7 @@ func (n *Node) stopAll(ctx context.Context) error {
 	n.end()
 	errs = append(errs, n.stopExtensions(ctx))
 	if m != nil { // last, because stop hooks may make calls to other nodes
-		errs = append(errs, n.clustered.leave(m, ctx))
+		errs = append(errs, m.leave(ctx))
 	}
 	n.foreign.stop()
 	n.stopForgetting()

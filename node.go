@@ -48,14 +48,14 @@ type Node struct {
 	foreign     foreignNodes     // see SetForeign
 	clusterView *membership.View // what the nodes of the cluster offer; nil without one, guarded by tableLock
 	joins       []mesh.Config
-	clustered   clusterFuncs // of the last Join
+	join        func(context.Context, *Node, mesh.Config) error // see Join; nil without one
 	balances    []balance
 	shares      bool                                 // see PreferLocal
 	outlier     outlier.Settings                     // see cluster.Outlier
 	health      atomic.Uint64                        // counts the changes of which nodes are well
 	decisions   atomic.Pointer[membership.Decisions] // of operators, for the whole cluster; replaced under deciding
 	deciding    sync.Mutex
-	mesh        atomic.Pointer[mesh.Mesh] // nil outside a cluster, and until the node joins one
+	mesh        atomic.Pointer[joinedCluster] // nil outside a cluster, and until the node joins one
 
 	remoteNames   *recent.Cache[string, *remoteAction]      // of names that are in no table
 	remoteParents *recent.Cache[remoteParent, *callContext] // of other nodes

@@ -33,7 +33,7 @@ func (n *Node) Info() introspect.Node {
 		Go: runtime.Version(), CPUs: runtime.GOMAXPROCS(0), Services: len(t.byFull), Actions: actions, AdminAddr: n.AdminAddr(), Drained: n.decisions.Load().Drained(n.id)}
 	used := n.memory.Usage()
 	info.Memory.Waiting, info.Memory.Streams, info.Memory.Limit, info.Memory.Refused, info.Memory.Ended = used.Bytes, used.Streams, used.Limit, used.Refused, used.Ended
-	if m := n.mesh.Load(); m != nil {
+	if m := n.cluster(); m != nil {
 		self, at := m.Member(), m.Place()
 		info.Addr, info.Zone, info.Labels, info.ClientOnly = self.Addr, at.Zone, maps.Clone(at.Labels), self.ClientOnly
 		info.Refused.Forged, info.Links = m.Forged(), m.Links()
@@ -52,7 +52,7 @@ func (n *Node) Info() introspect.Node {
 func (n *Node) Nodes() []introspect.Node {
 	list := []introspect.Node{n.Info()}
 	leftOut := n.leftOut()
-	if m := n.mesh.Load(); m != nil {
+	if m := n.cluster(); m != nil {
 		decided, view := n.decisions.Load(), n.table.Load().view
 		for _, other := range m.Nodes() {
 			info := remoteNodeInfo(other)

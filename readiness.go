@@ -116,7 +116,7 @@ func (r *readiness) results(ctx context.Context, n *Node) []introspect.Check {
 // awaitPeers adds a check that passes once: when the calls of all other nodes go by what this one offers, or when they had their time. So
 // whoever stops another node as soon as this one is ready takes no call its last provider.
 func (n *Node) awaitPeers() {
-	m := n.mesh.Load()
+	m := n.cluster()
 	if m == nil || n.joins[0].ClientOnly {
 		return
 	}
@@ -125,7 +125,7 @@ func (n *Node) awaitPeers() {
 	c.ask = func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, readyFor)
 		defer cancel()
-		late := n.clustered.unconfirmed(m, ctx)
+		late := m.Unconfirmed(ctx)
 		if late != nil && time.Now().Before(until) {
 			return fmt.Errorf("these nodes do not know yet what this one offers: %s", strings.Join(late, ", "))
 		}

@@ -312,17 +312,15 @@ func (n *Node) otherNodes() map[string]provider {
 	for id, f := range n.foreign.all() {
 		others[id] = provider{id: id, foreign: f, candidate: f.candidate}
 	}
-	if m := n.mesh.Load(); m != nil {
-		for id, p := range m.Peers() {
-			others[id] = provider{id: id, peer: p, candidate: p.Stats()}
-		}
+	if m := n.cluster(); m != nil {
+		m.addProviders(others)
 	}
 	return others
 }
 
 // ownCandidate counts the calls to this node, where it shares them with others.
 func (n *Node) ownCandidate() *membership.Candidate {
-	if m := n.mesh.Load(); m != nil {
+	if m := n.cluster(); m != nil {
 		return m.Local()
 	}
 	return n.foreign.own(n.id)
@@ -330,7 +328,7 @@ func (n *Node) ownCandidate() *membership.Candidate {
 
 // announce sends the cluster what this node offers now.
 func (n *Node) announce() {
-	if m := n.mesh.Load(); m != nil {
+	if m := n.cluster(); m != nil {
 		m.CatalogChanged()
 	}
 }

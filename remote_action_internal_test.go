@@ -50,7 +50,7 @@ func TestATableMadeWhileANodeLeavesIsWithoutIt(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	m := caller.mesh.Load()
+	m := meshOf(caller)
 	view := m.View()
 	m.GoAway(m.Peer("new").Link())
 	for changed := caller.Changed(); caller.Action("v2.svc.it") != nil; changed = caller.Changed() {
@@ -71,9 +71,10 @@ func TestANodeThatCouldNotJoinTakesEventsAndCalls(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	n := calledAndCaller(t, ctx, []string{"a"})
+	view := meshOf(n).View()
 	m := n.mesh.Swap(nil) // as where it had received others before it failed
 	defer n.mesh.Store(m)
-	n.rebuild(m.View())
+	n.rebuild(view)
 	if err := Emit(ctx, n, "news", 1); err != nil {
 		t.Error(err)
 	}

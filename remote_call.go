@@ -61,7 +61,7 @@ func (f *remoteRequest) roundTrip(ctx context.Context) error {
 		case to.isHere():
 			return err
 		case ok && (lost.Sent || rerouted == maxReroutes || ctx.Err() != nil):
-			return c.target.linkLost(to.peer, lost)
+			return c.target.linkLost(to.id, lost)
 		case !ok && !(c.target.notTaken(err) && f.options.node == "" && c.target.hasOther(rerouted, &f.attempts.avoided)):
 			return finalError(err)
 		case !ok:
@@ -141,7 +141,7 @@ func (c *remoteCaller) callPeer(ctx context.Context, to *provider, f *remoteRequ
 	m := to.measure(f.options.key != "", f.calls)
 	outcome := outlier.Failure // where a method of the input or the answer ends the goroutine
 	defer func() { m.end(outcome) }()
-	err = c.target.op.node.clustered.call(c, ctx, to.peer, f)
+	err = to.peer.call(ctx, c, f)
 	outcome = outcomeOf(err)
 	return err
 }
@@ -240,9 +240,9 @@ func fillMeta(m *wire.Meta, ctx context.Context, own *operation) {
 
 // providerByName is the node that a call names.
 func (n *Node) providerByName(action, node string) (provider, error) {
-	if m := n.mesh.Load(); m != nil {
-		if p := m.Peer(node); p != nil {
-			return provider{id: p.ID, peer: p, candidate: p.Stats()}, nil
+	if m := n.cluster(); m != nil {
+		if p, known := m.provider(node); known {
+			return p, nil
 		}
 	}
 	if f := n.foreign.all()[node]; f != nil {
@@ -284,7 +284,7 @@ func (a *remoteAction) callError(p *mesh.Peer, link *wire.Link, err error) error
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return a.op.contextError(cause(err))
 	}
-	return a.linkLost(p, &wire.LostError{Sent: true, Node: p.ID, Err: err})
+	return a.linkLost(p.ID, &wire.LostError{Sent: true, Node: p.ID, Err: err})
 }
 
 func cause(err error) error {
@@ -296,11 +296,11 @@ func cause(err error) error {
 
 // linkLost is the error of a call whose link was lost. One that may have reached the other node may have been done there, so
 // trying again is harmless only for an action that was declared Idempotent.
-func (a *remoteAction) linkLost(p *mesh.Peer, lost *wire.LostError) *Error {
-	e := &Error{Code: CodeUnavailable, Name: nameLinkLost, Node: p.ID, cause: lost, Retryable: !lost.Sent || a.action.Idempotent,
-		Message: "the link to " + p.ID + " was lost before " + a.action.Name + " answered"}
+func (a *remoteAction) linkLost(node string, lost *wire.LostError) *Error {
+	e := &Error{Code: CodeUnavailable, Name: nameLinkLost, Node: node, cause: lost, Retryable: !lost.Sent || a.action.Idempotent,
+		Message: "the link to " + node + " was lost before " + a.action.Name + " answered"}
 	if !lost.Sent {
-		e.Message = "no link to " + p.ID + " for a call of " + a.action.Name
+		e.Message = "no link to " + node + " for a call of " + a.action.Name
 	}
 	return e
 }

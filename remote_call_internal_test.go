@@ -65,7 +65,7 @@ func nodesOf(caller *Node, action string) []string {
 func awaitLinks(ctx context.Context, nodes []*Node) {
 	for _, n := range nodes {
 		for _, other := range nodes {
-			for other != n && ctx.Err() == nil && !n.mesh.Load().Settled(other.id) {
+			for other != n && ctx.Err() == nil && !meshOf(n).Settled(other.id) {
 				runtime.Gosched()
 			}
 		}
@@ -119,7 +119,7 @@ func TestCallsAndStreamsGoToAnotherNodeWhereALinkTakesNoMore(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer held.Close()
-			a := caller.mesh.Load().Peer("a")
+			a := meshOf(caller).Peer("a")
 			for _, link := range a.Links() {
 				go link.Drain(ctx) // it takes nothing new from now on; the one with the stream stands
 				awaitRefusal(ctx, link)
@@ -135,6 +135,9 @@ func TestCallsAndStreamsGoToAnotherNodeWhereALinkTakesNoMore(t *testing.T) {
 		})
 	}
 }
+
+// meshOf is the mesh of a node that has joined.
+func meshOf(n *Node) *mesh.Mesh { return n.cluster().(joinedMesh).Mesh }
 
 // awaitRefusal waits until the link takes no new work.
 func awaitRefusal(ctx context.Context, link *wire.Link) {
@@ -156,7 +159,7 @@ func TestCallsAndStreamsGoToAnotherNodeWhereALinkHasEnded(t *testing.T) {
 	defer cancel()
 	caller := calledAndCaller(t, ctx, []string{"a", "b"}, Balance(cluster.Hash))
 	key := gather([]CallOption{keyFor(t, caller, "a")})
-	m := caller.mesh.Load()
+	m := meshOf(caller)
 	ended, b := m.NewPeer("a"), m.Peer("b") // before the node receives the end
 	for _, link := range m.Peer("a").Links() {
 		link.Close(errors.New("lost"))
@@ -164,7 +167,7 @@ func TestCallsAndStreamsGoToAnotherNodeWhereALinkHasEnded(t *testing.T) {
 	}
 	to := func(action string) *remoteAction {
 		a := caller.newRemoteAction(&Action{Name: action, Service: "svc"})
-		a.providers.Store(newProviders([]provider{{id: "a", peer: ended, candidate: ended.Stats()}, {id: "b", peer: b, candidate: b.Stats()}}, nil))
+		a.providers.Store(newProviders([]provider{{id: "a", peer: meshPeer{ended}, candidate: ended.Stats()}, {id: "b", peer: meshPeer{b}, candidate: b.Stats()}}, nil))
 		return a
 	}
 	it, flow := to("svc.it"), to("svc.flow")
@@ -243,7 +246,7 @@ func TestAnEventForANodeThatHasJustLeftReachesNoNode(t *testing.T) {
 	if err != nil || len(plan.remoteGroups) != 1 || len(plan.remoteNodes) != 1 {
 		t.Fatalf("%+v, %v", plan, err)
 	}
-	a := caller.mesh.Load().Peer("a")
+	a := meshOf(caller).Peer("a")
 	var dropped []*wire.Link
 	for kind, to := range map[string][]*remoteAction{"Emit": plan.remoteGroups, "Broadcast": plan.remoteNodes} {
 		var lost error
@@ -260,7 +263,7 @@ func TestAnEventForANodeThatHasJustLeftReachesNoNode(t *testing.T) {
 	}
 	for _, link := range dropped {
 		a.SetLinks(append(slices.Clone(a.Links()), link))
-		caller.mesh.Load().GoAway(link)
+		meshOf(caller).GoAway(link)
 	}
 	for kind, to := range map[string][]*remoteAction{"Emit": plan.remoteGroups, "Broadcast": plan.remoteNodes} {
 		if err := sendEvent(ctx, to, new(1)); err != nil {
@@ -285,7 +288,7 @@ func TestAnEventForANodeWhoseGoodbyeIsUnderWayReachesNoNode(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer held.Close()
-			for _, link := range caller.mesh.Load().Peer("a").Links() {
+			for _, link := range meshOf(caller).Peer("a").Links() {
 				go link.Drain(ctx) // for calls it does not matter which side ended it; the link with the stream stands
 				awaitRefusal(ctx, link)
 			}
@@ -300,7 +303,7 @@ func TestCallsGoOnWhereTheTableOfSchemasIsFull(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	caller := calledAndCaller(t, ctx, []string{"a"})
-	for _, link := range caller.mesh.Load().Peer("a").Links() {
+	for _, link := range meshOf(caller).Peer("a").Links() {
 		useUpSchemas(t, link)
 	}
 	if _, err := Call[string](ctx, caller, "svc.it", 1); err != nil {
@@ -334,7 +337,7 @@ func TestThePickOfANodeTakesNoneOfItsLinks(t *testing.T) {
 	to := calledAndCaller(t, ctx, []string{"a", "b"}).Action("svc.it").endpoint.(*remoteAction)
 	var peers []*mesh.Peer
 	for _, p := range to.providers.Load().nodes {
-		peers = append(peers, p.peer)
+		peers = append(peers, p.peer.(meshPeer).Peer)
 	}
 	for _, p := range peers { // two links, which take turns
 		p.SetLinks([]*wire.Link{peers[0].Links()[0], peers[1].Links()[0]})

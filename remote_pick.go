@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/internal/membership"
-	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/outlier"
 	"github.com/sabir-go/sabir/internal/signal"
 	"github.com/sabir-go/sabir/internal/wire"
@@ -19,7 +18,7 @@ import (
 // provider is a node that offers an action.
 type provider struct {
 	id        string
-	peer      *mesh.Peer   // of the cluster; nil for this node and for a foreign one
+	peer      peer         // of the cluster; nil for this node and for a foreign one
 	foreign   *foreignNode // nil for this node and for one of the cluster
 	candidate *membership.Candidate
 	record    *outlier.Record // nil where its calls are not compared with those of others
@@ -111,7 +110,7 @@ func (p *providers) choose(a *remoteAction) *choice {
 	if a.kind == wire.CallRoute && len(nodes) > 1 {
 		c.shared = c.shareOut(n.decisions.Load().Shares(a.action.Name, withoutVersion(a.action.Name)))
 	}
-	if m := n.mesh.Load(); m != nil && c.shared == nil {
+	if m := n.cluster(); m != nil && c.shared == nil {
 		c.few = c.only(m.Few(c.candidates))
 	}
 	p.well.Store(c)

@@ -43,13 +43,13 @@ func openRemoteStream(ctx context.Context, a *remoteAction, types streamTypes, o
 		if to.foreign != nil {
 			return openForeign(ctx, own, a, &to)
 		}
-		stream, err := a.op.node.clustered.open(ctx, own, a, to.peer, types)
+		stream, err := to.peer.open(ctx, own, a, types)
 		lost, ok := err.(*wire.LostError)
 		if !ok {
 			return stream, err
 		}
 		if lost.Sent || rerouted == maxReroutes || ctx.Err() != nil {
-			return streamEnd{}, a.linkLost(to.peer, lost)
+			return streamEnd{}, a.linkLost(to.id, lost)
 		}
 		tried.add(to.id)
 	}
@@ -87,7 +87,7 @@ func openOverLink(ctx, own context.Context, a *remoteAction, p *mesh.Peer, types
 	e.ctx = ctx
 	e.failed = func(err error) error {
 		if lost, ok := err.(*wire.LostError); ok {
-			return a.linkLost(p, lost)
+			return a.linkLost(p.ID, lost)
 		}
 		if failed := ctx.Err(); failed != nil {
 			return a.op.contextError(failed)

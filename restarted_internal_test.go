@@ -31,9 +31,9 @@ func TestCallsForTheFormerSelfOfANodeDoNotGoToTheNewOne(t *testing.T) {
 		}
 	}
 	awaitLinks(ctx, []*Node{a, b, caller})
-	a.mesh.Load().StopDialing() // it does not come back
+	meshOf(a).StopDialing() // it does not come back
 
-	m := caller.mesh.Load()
+	m := meshOf(caller)
 	anew := m.Peer("a").Link().Peer()
 	var info mesh.Info
 	if err := json.Unmarshal(anew.NodeInfo, &info); err != nil {

@@ -203,7 +203,7 @@ func TestManyEventsLeaveALinkAsItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitListeners(t, ctx, caller, "user.created", 1)
-	links := caller.mesh.Load().Peer("a").Links()
+	links := meshOf(caller).Peer("a").Links()
 	const names, emitters = 10_000, 20
 	var all sync.WaitGroup
 	for at := range emitters {
