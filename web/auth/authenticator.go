@@ -72,7 +72,9 @@ func (g *gate) before(x *exchange.Exchange) error {
 // schemeFor describes the credentials that a caller is to send: the cookie of a session has another name where there is no TLS.
 func schemeFor(a Authenticator, x *exchange.Exchange) api.Scheme {
 	scheme := a.Scheme()
-	if s, ok := a.(*Sessions); ok {
+	if s, ok := a.(interface { // *Sessions, which would be linked into each program by its name
+		cookieName(*exchange.Exchange) string
+	}); ok {
 		scheme.Name = s.cookieName(x)
 	}
 	return scheme

@@ -209,7 +209,7 @@ func (s *Sessions) own(of *session) {
 		id = of.Principal.Subject + " " + strconv.FormatInt(of.Began, 10)
 	}
 	of.Principal.Expires, of.Principal.leeway = s.ends(of), 0
-	of.Principal.session = &sessionOf{of: s, id: id, began: time.Unix(of.Began, 0)}
+	of.Principal.session = &sessionOf{config: &s.config, watches: &s.watches, id: id, began: time.Unix(of.Began, 0)}
 }
 
 // ends is the time at which the session ends if it is not prolonged.

@@ -81,14 +81,14 @@ func (s *Sessions) endStored(ctx context.Context, of *session) error {
 // askStore ends a response whose session the store has no more, or could not be asked about for too long.
 func (w *watch) askStore() {
 	s := w.principal.session
-	if s.of.config.Store == nil {
+	if s.config.Store == nil {
 		return
 	}
 	there := false
 	err := isolate.Do(func() (err error) { // it is not the timer's code that runs here
 		ctx, cancel := context.WithTimeout(context.Background(), storeLimit)
 		defer cancel()
-		there, err = s.of.config.Store.Use(ctx, w.principal.Subject, s.id, time.Time{})
+		there, err = s.config.Store.Use(ctx, w.principal.Subject, s.id, time.Time{})
 		return err
 	})
 	w.mu.Lock()

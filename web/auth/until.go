@@ -23,8 +23,8 @@ func until(x *exchange.Exchange, end func(error)) (stop func()) {
 	}
 	first := w.pause()
 	if p.session != nil {
-		p.session.of.add(w)
-		if p.session.of.config.Revalidate != nil || p.session.of.config.Store != nil {
+		p.session.watches.add(w)
+		if p.session.config.Revalidate != nil || p.session.config.Store != nil {
 			first = 0 // Recheck may have run after the caller was found and before it could find w
 		}
 	}
@@ -53,7 +53,7 @@ type watch struct {
 // then.
 func (w *watch) pause() time.Duration {
 	longest := maxVerifiedAge
-	if s := w.principal.session; s != nil && s.of.config.Store != nil {
+	if s := w.principal.session; s != nil && s.config.Store != nil {
 		longest = storeEvery
 	}
 	if w.expires.IsZero() {
@@ -86,12 +86,12 @@ func (w *watch) recheck() {
 
 func (w *watch) revalidate() {
 	s := w.principal.session
-	if s.of.config.Revalidate == nil {
+	if s.config.Revalidate == nil {
 		return
 	}
 	good := false
 	err := isolate.Do(func() error { // it is not the timer's code that runs here
-		good = s.of.config.Revalidate(w.principal.plain(), s.began)
+		good = s.config.Revalidate(w.principal.plain(), s.began)
 		return nil
 	})
 	switch {
@@ -122,16 +122,17 @@ func (w *watch) close() bool {
 	}
 	w.mu.Unlock()
 	if was && w.principal.session != nil {
-		w.principal.session.of.remove(w)
+		w.principal.session.watches.remove(w)
 	}
 	return was
 }
 
-// sessionOf identifies the session in which a principal was found.
+// sessionOf identifies the session in which a principal was found. It has no pointer to the Sessions, which would link them into programs without any.
 type sessionOf struct {
-	of    *Sessions
-	id    string
-	began time.Time
+	config  *SessionConfig
+	watches *watches
+	id      string
+	began   time.Time
 }
 
 // watches holds the long responses, by their sessions.
@@ -140,34 +141,34 @@ type watches struct {
 	by map[string]map[*watch]struct{} // by the session's id
 }
 
-func (s *Sessions) add(w *watch) {
+func (s *watches) add(w *watch) {
 	id := w.principal.session.id
-	s.watches.mu.Lock()
-	defer s.watches.mu.Unlock()
-	if s.watches.by == nil {
-		s.watches.by = make(map[string]map[*watch]struct{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by == nil {
+		s.by = make(map[string]map[*watch]struct{})
 	}
-	if s.watches.by[id] == nil {
-		s.watches.by[id] = make(map[*watch]struct{})
+	if s.by[id] == nil {
+		s.by[id] = make(map[*watch]struct{})
 	}
-	s.watches.by[id][w] = struct{}{}
+	s.by[id][w] = struct{}{}
 }
 
-func (s *Sessions) remove(w *watch) {
+func (s *watches) remove(w *watch) {
 	id := w.principal.session.id
-	s.watches.mu.Lock()
-	defer s.watches.mu.Unlock()
-	delete(s.watches.by[id], w)
-	if len(s.watches.by[id]) == 0 {
-		delete(s.watches.by, id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.by[id], w)
+	if len(s.by[id]) == 0 {
+		delete(s.by, id)
 	}
 }
 
-// watched returns the long responses that which selects.
-func (s *Sessions) watched(which func(*watch) bool) (list []*watch) {
-	s.watches.mu.Lock()
-	defer s.watches.mu.Unlock()
-	for _, of := range s.watches.by {
+// selected returns the long responses that which selects.
+func (s *watches) selected(which func(*watch) bool) (list []*watch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, of := range s.by {
 		for w := range of {
 			if which(w) {
 				list = append(list, w)
@@ -185,7 +186,7 @@ func (s *Sessions) endSession(x *exchange.Exchange) error {
 	}
 	err := s.endStored(x.Context, found)
 	id := found.Principal.session.id
-	for _, w := range s.watched(func(w *watch) bool { return w.principal.session.id == id }) {
+	for _, w := range s.watches.selected(func(w *watch) bool { return w.principal.session.id == id }) {
 		w.finish(ErrSignedOut)
 	}
 	return err
@@ -196,7 +197,7 @@ func (s *Sessions) endSession(x *exchange.Exchange) error {
 // Other processes find out by themselves within 5 minutes, unless they are notified too.
 func (s *Sessions) Recheck(subject string) {
 	s.known.forget()
-	for _, w := range s.watched(func(w *watch) bool { return w.principal.Subject == subject }) {
+	for _, w := range s.watches.selected(func(w *watch) bool { return w.principal.Subject == subject }) {
 		w.recheck()
 	}
 }
