@@ -75,7 +75,7 @@ func (prog *program) tooDeepInside(held reflect.Value, dives int64, depth int) e
 		if dives == 0 {
 			return nil
 		}
-		for _, element := range held.Seq2() {
+		for element := range elements(held) {
 			if err := prog.tooDeepInside(element, dives-1, depth+1); err != nil {
 				return err
 			}

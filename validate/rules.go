@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"iter"
 	"math"
 	"reflect"
 	"slices"
@@ -399,10 +400,23 @@ func hashed(t reflect.Type) bool {
 	return t.Comparable()
 }
 
+// elements yields what is in a slice, array or map, as v.Seq2 does, which links reflect.MakeFunc into each program and more, 50 KB.
+func elements(v reflect.Value) iter.Seq[reflect.Value] {
+	return func(yield func(reflect.Value) bool) {
+		if v.Kind() == reflect.Map {
+			for each := v.MapRange(); each.Next() && yield(each.Value()); {
+			}
+			return
+		}
+		for i := 0; i < v.Len() && yield(v.Index(i)); i++ {
+		}
+	}
+}
+
 // unique reports whether all values of a slice, array or map are different, those that pointers lead to by what they are.
 func unique(v reflect.Value) bool {
 	seen := make(map[any]bool, v.Len())
-	for _, element := range v.Seq2() {
+	for element := range elements(v) {
 		var key any // nil for a nil pointer
 		switch {
 		case element.Kind() != reflect.Pointer:

@@ -39,15 +39,15 @@ func (c *jsonCodec) beyond(v reflect.Value, left int) *codec.Error {
 	}
 	switch v.Kind() {
 	case reflect.Slice, reflect.Array:
-		for i, element := range v.Seq2() {
-			if err := c.beyond(element, left); err != nil {
-				return inside(err, strconv.FormatInt(i.Int(), 10), left)
+		for i := range v.Len() {
+			if err := c.beyond(v.Index(i), left); err != nil {
+				return inside(err, strconv.Itoa(i), left)
 			}
 		}
 	case reflect.Map:
-		for key, element := range v.Seq2() {
-			if err := c.beyond(element, left); err != nil {
-				return inside(err, key.String(), left)
+		for each := v.MapRange(); each.Next(); {
+			if err := c.beyond(each.Value(), left); err != nil {
+				return inside(err, each.Key().String(), left)
 			}
 		}
 	case reflect.Struct:
