@@ -2,7 +2,6 @@ package sabir
 
 import (
 	"context"
-	"encoding/json"
 	"path"
 	"slices"
 	"strings"
@@ -177,7 +176,7 @@ func (from caller) attrs(ctx context.Context, n *Node, what, verdict string) []a
 		Subject string `json:"sub"`
 	}
 	if text := metadataOf(ctx)[identity.PrincipalKey]; text != "" {
-		_ = json.Unmarshal([]byte(text), &principal) // without a subject it is none
+		_ = decodeJSON([]byte(text), &principal) // without a subject it is none
 	}
 	return []any{"principal", principal.Subject, "node", node, "names", names, "service", from.service, "action", what, "verdict", verdict,
 		"request_id", requestIDOf(ctx)}

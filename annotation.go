@@ -101,7 +101,7 @@ func routesText(routes []route.Route) json.RawMessage {
 
 // parseRoutes is routesText's other side. What cannot be read is left out: a newer node may send more than this one knows.
 func parseRoutes(text json.RawMessage) (routes []route.Route) {
-	if len(text) == 0 || json.Unmarshal(text, &routes) != nil {
+	if len(text) == 0 || decodeJSON(text, &routes) != nil {
 		return nil
 	}
 	return routes

@@ -6,11 +6,12 @@ package filehead
 import (
 	"bytes"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
 	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/sabir-go/sabir/internal/answer"
 )
@@ -67,7 +68,7 @@ func Read(value []byte, key string) (head *Head, is bool, err error) {
 		return nil, false, nil
 	}
 	head = new(Head)
-	if len(text) > maxHead || json.Unmarshal(text, head) != nil || !slices.Contains(statuses, head.Status) {
+	if len(text) > maxHead || jsonv2.Unmarshal(text, head) != nil || !slices.Contains(statuses, head.Status) {
 		return nil, true, errHead
 	}
 	for name, value := range head.Header {

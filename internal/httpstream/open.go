@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sabir-go/sabir"
+	codecjson "github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/errname"
 )
 
@@ -79,7 +80,7 @@ func (x *session) sendJSON(s *values, text []byte, what string, number int, chec
 	switch {
 	case x.bytesIn:
 		var value []byte
-		if err := json.Unmarshal(text, &value); err != nil {
+		if err := codecjson.Codec.Decode(text, &value); err != nil {
 			return badInput("%s is not bytes, which are a string in base64", name())
 		}
 		return s.send(value)

@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -91,32 +89,7 @@ func isOf(v any, jsonType string) bool {
 }
 
 // parseAny reads one JSON value, with its numbers as Number.
-func parseAny(text []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	if d.More() {
-		return nil, fmt.Errorf("more than one value: %s", text)
-	}
-	return withNumbers(v), nil
-}
-
-// withNumbers replaces json.Number, which package codec/json writes as a text.
-func withNumbers(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		return Number(v)
-	case []any:
-		for i := range v {
-			v[i] = withNumbers(v[i])
-		}
-	case map[string]any:
-		for name := range v {
-			v[name] = withNumbers(v[name])
-		}
-	}
-	return v
+func parseAny(text []byte) (v any, err error) {
+	err = decodeWith(text, func(r *reader) { v = r.value() })
+	return v, err
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // MaxDepth is the maximum nesting of schemas in JSON that is read. Types refer to each other, so 10 is much.
@@ -103,16 +106,15 @@ var tooDeep = fmt.Sprintf("schemas nested at most %d deep", MaxDepth)
 
 // reader reads schemas token by token, so that what lies deep inside is looked at once. It stops at the first fault.
 type reader struct {
-	*json.Decoder
+	*jsontext.Decoder
 	err error
 }
 
 func decodeWith(text []byte, read func(*reader)) error {
-	r := &reader{Decoder: json.NewDecoder(bytes.NewReader(text))}
-	r.UseNumber()
+	r := &reader{Decoder: jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 	read(r)
 	if r.err == nil {
-		if _, err := r.Token(); err != io.EOF {
+		if _, err := r.ReadToken(); err != io.EOF {
 			r.fail("the end")
 		}
 	}
@@ -125,21 +127,38 @@ func (r *reader) fail(want string) {
 	}
 }
 
-// next is the next token; nil after a fault.
-func (r *reader) next() json.Token {
+// next is the next token, a bool, a string, a Number or what begins or ends an object or a list; nil for null and after a fault.
+func (r *reader) next() any {
 	if r.err != nil {
 		return nil
 	}
-	token, err := r.Token()
+	token, err := r.ReadToken()
 	if err != nil {
 		r.err = fmt.Errorf("schema: %w", err)
+		return nil
 	}
-	return token
+	switch kind := token.Kind(); kind {
+	case jsontext.KindNull:
+		return nil
+	case jsontext.KindTrue, jsontext.KindFalse:
+		return token.Bool()
+	case jsontext.KindString:
+		return token.String()
+	case jsontext.KindNumber:
+		return Number(token.String())
+	default:
+		return kind
+	}
+}
+
+// more reports whether the object or list has another value.
+func (r *reader) more() bool {
+	return r.err == nil && r.PeekKind() != jsontext.KindEndObject && r.PeekKind() != jsontext.KindEndArray
 }
 
 // members calls read with each name of an object, whose value it must take.
 func (r *reader) members(read func(name string)) {
-	if r.next() != json.Delim('{') {
+	if r.next() != jsontext.KindBeginObject {
 		r.fail("an object")
 		return
 	}
@@ -147,7 +166,7 @@ func (r *reader) members(read func(name string)) {
 }
 
 func (r *reader) rest(read func(name string)) {
-	for r.err == nil && r.More() {
+	for r.more() {
 		name, _ := r.next().(string)
 		read(name)
 	}
@@ -156,11 +175,11 @@ func (r *reader) rest(read func(name string)) {
 
 // items calls read for each value of a list.
 func (r *reader) items(read func()) {
-	if r.next() != json.Delim('[') {
+	if r.next() != jsontext.KindBeginArray {
 		r.fail("a list")
 		return
 	}
-	for r.err == nil && r.More() {
+	for r.more() {
 		read()
 	}
 	r.next()
@@ -178,7 +197,7 @@ func (r *reader) schema(depth int) (s Schema) {
 			r.fail(tooDeep)
 		}
 		s.Not = &Schema{}
-	case json.Delim('{'):
+	case jsontext.KindBeginObject:
 		r.rest(func(name string) { r.keyword(&s, name, depth+1) })
 	default:
 		r.fail("a schema")
@@ -290,9 +309,9 @@ func (r *reader) types() (list Types) {
 	switch first := r.next().(type) {
 	case string:
 		return Types{first}
-	case json.Delim:
-		if first == '[' {
-			for r.err == nil && r.More() {
+	case jsontext.Kind:
+		if first == jsontext.KindBeginArray {
+			for r.more() {
 				list = append(list, r.text())
 			}
 			r.next()
@@ -325,18 +344,17 @@ func (r *reader) truth() bool {
 }
 
 func (r *reader) number() *Number {
-	digits, ok := r.next().(json.Number)
+	n, ok := r.next().(Number)
 	if !ok {
 		r.fail("a number")
 		return nil
 	}
-	n := Number(digits)
 	return &n
 }
 
 func (r *reader) whole() *int {
-	digits, _ := r.next().(json.Number)
-	n, err := digits.Int64()
+	digits, _ := r.next().(Number)
+	n, err := strconv.ParseInt(string(digits), 10, 64)
 	if err != nil || n < 0 {
 		r.fail("a whole number that is not negative")
 		return nil
@@ -346,15 +364,22 @@ func (r *reader) whole() *int {
 }
 
 // value reads any JSON, with its numbers as Number.
-func (r *reader) value() (v any) {
-	if r.err != nil {
-		return nil
+func (r *reader) value() any {
+	switch token := r.next(); token {
+	case jsontext.KindBeginObject:
+		object := map[string]any{}
+		r.rest(func(name string) { object[name] = r.value() })
+		return object
+	case jsontext.KindBeginArray:
+		list := []any{}
+		for r.more() {
+			list = append(list, r.value())
+		}
+		r.next()
+		return list
+	default:
+		return token
 	}
-	if err := r.Decode(&v); err != nil {
-		r.err = fmt.Errorf("schema: %w", err)
-		return nil
-	}
-	return withNumbers(v)
 }
 
 func (r *reader) values() (list []any) {
