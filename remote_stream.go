@@ -162,7 +162,7 @@ func (e *linkStream) send(from any) (err error) {
 
 func (e *linkStream) closeSend() {
 	if !e.closed.Swap(true) {
-		e.stream.CloseSend()
+		e.stream.EndSends()
 	}
 }
 

@@ -365,7 +365,7 @@ func BenchmarkStream(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	s.CloseSend()
+	s.EndSends()
 	got, _, err := s.Recv()
 	if string(got) != fmt.Sprint(b.N) {
 		b.Fatalf("the peer counted %q of %d: %v", got, b.N, err)

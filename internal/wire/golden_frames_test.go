@@ -246,7 +246,7 @@ func TestStreamIsSentAsItWas(t *testing.T) {
 			err = s.Send(context.Background(), append(AppendRef(nil, 0), "1"...))
 		}
 		if err == nil {
-			s.CloseSend()
+			s.EndSends()
 		}
 		opened <- err
 	}()

@@ -276,7 +276,7 @@ func TestClosingInTheMiddleOfEverythingLeavesNothingBehind(t *testing.T) {
 						var s *Stream
 						if s, err = p.client.Open(ctx, p.client.Declare(StreamRoute, "echo", ""), Meta{}); err == nil {
 							s.Send(ctx, make([]byte, 100_000))
-							s.CloseSend()
+							s.EndSends()
 							for err == nil {
 								_, _, err = s.Recv()
 							}

@@ -137,7 +137,7 @@ func manyMessages(t *testing.T, l *Link, i int) {
 			other.Cancel()
 		}
 	}
-	s.CloseSend()
+	s.EndSends()
 	if _, _, err := s.Recv(); err != io.EOF {
 		t.Error(err)
 	}

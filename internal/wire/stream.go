@@ -340,8 +340,9 @@ func (s *Stream) sendFrame(k kind, flags uint8, body []byte) {
 	l.unlockAndWrite(writeInBackground)
 }
 
-// CloseSend announces that this side sends no more messages; the peer's Recv then returns io.EOF.
-func (s *Stream) CloseSend() {
+// EndSends announces that this side sends no more messages; the peer's Recv then returns io.EOF. It is not called CloseSend, as a method of sabir.ForeignStream
+// is: the linker would keep it, with the sealing of links, in programs without a cluster.
+func (s *Stream) EndSends() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.half || s.ended {

@@ -59,7 +59,7 @@ func TestAStreamCarriesMessagesOfAllSizesInOrderBothWays(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			s.CloseSend()
+			s.EndSends()
 		})
 		for i := range n {
 			value, schema, err := s.Recv()
@@ -130,7 +130,7 @@ func TestASenderWaitsForTheReceiver(t *testing.T) {
 	for total = range 100 {
 		send(t, s, "more")
 	}
-	s.CloseSend()
+	s.EndSends()
 	if _, _, err := s.Recv(); err != io.EOF {
 		t.Fatal(err, total)
 	}
@@ -207,7 +207,7 @@ func TestManyStreamsAtOnceKeepApart(t *testing.T) {
 					return
 				}
 			}
-			s.CloseSend()
+			s.EndSends()
 			if _, _, err := s.Recv(); err != io.EOF {
 				t.Error(err)
 			}
