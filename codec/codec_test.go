@@ -18,7 +18,7 @@ import (
 func TestTheCodecThatAPackageExportsIsTheOneThatItRegisters(t *testing.T) {
 	for name, exported := range map[string]codec.Codec{
 		"avro": avro.Codec, "cbor": cbor.Codec, "gob": gob.Codec, "hessian": hessian.Codec, json.Name: json.Codec,
-		"msgpack": msgpack.Codec, native.Name: native.Codec, "protobuf": protobuf.Codec, "thrift": thrift.Codec,
+		"msgpack": msgpack.Codec, native.Name: native.Codec(), "protobuf": protobuf.Codec, "thrift": thrift.Codec,
 		"thrift-compact": thrift.Compact,
 	} {
 		registered, ok := codec.Lookup(name)

@@ -178,9 +178,9 @@ func TestWhatAContractSendsIsReadOnAnotherNodeInEachFormat(t *testing.T) {
 		Address: contracts.AddressInput{City: "Brest"}, Counts: map[int64]int{7: 1}, Size: [3]float32{1, 2, 3}, Digest: [4]uint8{9}, Codes: []string{"a", "b"},
 		Raw: stdjson.RawMessage(`{"a":1}`), From: netip.MustParseAddr("10.0.0.1"), Cents: big.NewInt(5), Number: 12,
 	}
-	for _, format := range []codec.Codec{native.Codec, json.Codec} {
+	for _, format := range []codec.Codec{native.Codec(), json.Codec} {
 		address := "mem://" + t.Name() + format.Name()
-		server := started(t, sabir.Serve(shop()), sabir.Join(address), sabir.Codecs(native.Codec, json.Codec))
+		server := started(t, sabir.Serve(shop()), sabir.Join(address), sabir.Codecs(native.Codec(), json.Codec))
 		caller := started(t, sabir.Join(address, cluster.Config{ClientOnly: true}), sabir.Codecs(format))
 		got, err := contracts.V2OrdersPlace.Call(t.Context(), caller, in, sabir.ToNode(server.ID()))
 		if err != nil || got.Address.City != "Brest" || got.Counts[7] != 1 || got.Size != in.Size || got.Digest != in.Digest || string(got.Raw) != `{"a":1}` ||

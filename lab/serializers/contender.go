@@ -41,14 +41,14 @@ func contenders[D any](document D) (map[string]contender, error) {
 		return nil, err
 	}
 	all := map[string]contender{
-		"native, any":           ofPacket(native.Codec, loose),
+		"native, any":           ofPacket(native.Codec(), loose),
 		"json, any":             ofPacket(json.Codec, loose),
 		"avro, JSON inside":     ofJSONInside(avro.SingleObject, document),
 		"protobuf, JSON inside": ofJSONInside(protobuf.Codec, document),
 		"thrift, JSON inside":   ofJSONInside(thrift.Codec, document),
 		"avro":                  ofPacket(avro.SingleObject, document),
 	}
-	for _, c := range []codec.Codec{native.Codec, json.Codec, msgpack.Codec, cbor.Codec, protobuf.Codec, thrift.Codec} {
+	for _, c := range []codec.Codec{native.Codec(), json.Codec, msgpack.Codec, cbor.Codec, protobuf.Codec, thrift.Codec} {
 		all[c.Name()] = ofPacket(c, document)
 	}
 	p := newPacket(document)
