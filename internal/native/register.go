@@ -29,7 +29,7 @@ var (
 	standard    sync.Once // and not init, which would link all of the codec into programs that never use it
 )
 
-// registeredTypes is what interfaces may hold now.
+// registeredTypes returns the types that interfaces may hold now.
 func registeredTypes() *registry {
 	standard.Do(registerStandard)
 	return known.Load()
