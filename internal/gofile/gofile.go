@@ -200,7 +200,7 @@ func (f *file) message(s *schema.Schema, name string) string {
 	switch {
 	case s == nil:
 		return "sabir.Empty"
-	case s.Ref == "" && len(s.Properties) > 0:
+	case s.Ref == "" && fits(s):
 		name = f.take(name)
 		text := f.structure(s)
 		f.comment(name + " has no name of its own in the API.")

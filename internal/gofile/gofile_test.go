@@ -196,7 +196,7 @@ func TestWhatAContractSendsIsReadOnAnotherNodeInEachFormat(t *testing.T) {
 func TestNamesThatAreNoneInGoBecomeSome(t *testing.T) {
 	text := &schema.Schema{Type: schema.Types{"string"}}
 	a := api.API{Actions: []api.Action{
-		{Name: "users.get", In: &schema.Schema{Type: schema.Types{"object"}, Properties: schema.Properties{{Name: "user-id", Schema: text}, {Name: "userId", Schema: text}, {Name: "2fa", Schema: text}, {Name: "-", Schema: text}, {Name: "a`b", Schema: text}}}},
+		{Name: "users.get", In: &schema.Schema{Type: schema.Types{"object"}, Properties: schema.Properties{{Name: "user-id", Schema: text}, {Name: "userId", Schema: text}, {Name: "2fa", Schema: text}, {Name: "a\nb", Schema: text}}}},
 		{Name: "users.Get", Description: "one\n*/ func init() { panic(1) }\u2028// two"},
 		{Name: "users.none", In: &schema.Schema{Ref: "#/$defs/Missing"}, Out: &schema.Schema{Type: schema.Types{"string", "integer"}}},
 	}, Types: map[string]*schema.Schema{"UsersGet": text, "billing.User": {Type: schema.Types{"array"}}, "": nil}}
@@ -204,7 +204,7 @@ func TestNamesThatAreNoneInGoBecomeSome(t *testing.T) {
 	if err := gofile.Write(&out, a, "shop"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"package shop\n", "UserID ", "UserID2", "X2fa", `json:"-,"`, "\"json:\\\"a`b\\\"\"", "type UsersGet string", "type BillingUser []any", "var UsersGet2 =", "var UsersGet3 =",
+	for _, want := range []string{"package shop\n", "UserID ", "UserID2", "X2fa", `json:"a\nb"`, "type UsersGet string", "type BillingUser []any", "var UsersGet2 =", "var UsersGet3 =",
 		"UsersNone = sabir.NewAction[any, any]", "type X any"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in:\n%s", want, &out)
@@ -212,6 +212,24 @@ func TestNamesThatAreNoneInGoBecomeSome(t *testing.T) {
 	}
 	if err := gofile.Write(&out, a, "my shop"); err == nil {
 		t.Error("the package has a name with a space")
+	}
+}
+
+func TestAnObjectWithANameThatNoTagHoldsIsAMap(t *testing.T) {
+	text := &schema.Schema{Type: schema.Types{"string"}}
+	for _, name := range []string{"", "-", "a,b", "it's", `a"b`, `a\b`, "a`b"} {
+		odd := &schema.Schema{Type: schema.Types{"object"}, Properties: schema.Properties{{Name: name, Schema: text}, {Name: "id", Schema: text}}}
+		around := &schema.Schema{Type: schema.Types{"object"}, Properties: schema.Properties{{Name: "odd", Schema: odd}, {Name: "named", Schema: &schema.Schema{Ref: "#/$defs/Named"}}}}
+		var out bytes.Buffer
+		a := api.API{Actions: []api.Action{{Name: "users.odd", In: odd}, {Name: "users.around", In: around}}, Types: map[string]*schema.Schema{"Named": odd}}
+		if err := gofile.Write(&out, a, "shop"); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"UsersOdd = sabir.NewAction[map[string]any, ", "type Named map[string]any", "map[string]any `json:\"odd,omitzero\"`"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("with the name %q, %q is not in:\n%s", name, want, &out)
+			}
+		}
 	}
 }
 

@@ -68,8 +68,10 @@ func (f *file) plainType(s *schema.Schema) string {
 		return "[]" + f.typeOf(&items)
 	case "object":
 		switch {
-		case len(s.Properties) > 0:
+		case fits(s):
 			return f.structure(s)
+		case len(s.Properties) > 0:
+			return "map[string]any"
 		case s.AdditionalProperties != nil:
 			return "map[" + keyOf(s) + "]" + f.typeOf(s.AdditionalProperties)
 		}
@@ -136,9 +138,6 @@ func (f *file) structure(s *schema.Schema) string {
 			b.WriteString("//\n// Deprecated: it will be removed.\n")
 		}
 		text, name := f.typeOf(about), p.Name
-		if name == "-" {
-			name = "-," // "-" alone leaves the member out
-		}
 		maybe := about.ProtoType == "optional" && text != "any" // a pointer that is left out, and not null
 		if maybe || !slices.Contains(s.Required, p.Name) && f.isStruct(about) && !f.sentByValue(about) {
 			text, name = "*"+strings.TrimPrefix(text, "*"), p.Name+",omitempty"
@@ -184,7 +183,14 @@ func (f *file) contains(s *schema.Schema, seen map[string]bool) bool {
 // isStruct reports whether a schema becomes a struct.
 func (f *file) isStruct(s *schema.Schema) bool {
 	rest, _ := s.Nullable()
-	return len(rest.Resolve(f.api.Types).Properties) > 0
+	return fits(rest.Resolve(f.api.Types))
+}
+
+// fits reports whether a struct can have the members of an object: some names mean something else in a tag, or break the struct.
+func fits(s *schema.Schema) bool {
+	return len(s.Properties) > 0 && !slices.ContainsFunc(s.Properties, func(p schema.Property) bool {
+		return p.Name == "" || p.Name == "-" || strings.ContainsAny(p.Name, "`,'\"\\")
+	})
 }
 
 // tags are a member's name, its default and its rules.
