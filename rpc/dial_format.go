@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/sabir-go/sabir/internal/protobuf"
@@ -21,6 +22,7 @@ type rawJSON = stdjson.RawMessage
 // documents of JSON.
 type messageFormat struct {
 	message protoreflect.MessageDescriptor
+	known   messageTypes
 	checked sync.Map // reflect.Type to the error of fits
 }
 
@@ -31,7 +33,7 @@ func (*messageFormat) Name() string { return protobuf.Codec.Name() }
 func (f *messageFormat) Append(dst []byte, v any) ([]byte, error) {
 	if text, ok := v.(*rawJSON); ok {
 		m := dynamicpb.NewMessage(f.message)
-		if err := protojson.Unmarshal(*text, m); err != nil {
+		if err := (protojson.UnmarshalOptions{Resolver: f.known}).Unmarshal(*text, m); err != nil {
 			return dst, err
 		}
 		return proto.MarshalOptions{}.MarshalAppend(dst, m)
@@ -50,13 +52,24 @@ func (f *messageFormat) Decode(data []byte, v any) error {
 			return err
 		}
 		var err error
-		*text, err = protojson.Marshal(m)
+		*text, err = protojson.MarshalOptions{Resolver: f.known}.Marshal(m)
 		return err
 	}
 	if err := f.fits(v); err != nil {
 		return err
 	}
 	return protobuf.Codec.Decode(data, v)
+}
+
+// messageTypes finds the messages that are in an Any: those of the server, and those that this program has.
+type messageTypes struct{ *dynamicpb.Types }
+
+// FindMessageByURL implements the Resolver of protojson.
+func (t messageTypes) FindMessageByURL(url string) (protoreflect.MessageType, error) {
+	if found, err := t.Types.FindMessageByURL(url); err == nil {
+		return found, nil
+	}
+	return protoregistry.GlobalTypes.FindMessageByURL(url)
 }
 
 // fits reports where the type that v points to has a field under another number or name than the message.

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/internal/protoname"
@@ -24,6 +25,7 @@ import (
 type methods struct {
 	files    *descriptorpb.FileDescriptorSet // sorted by name
 	found    []protoreflect.ServiceDescriptor
+	known    messageTypes
 	byAction map[string]*method
 	services []introspect.Service
 	actions  []introspect.Action
@@ -156,7 +158,7 @@ func (f *Foreign) methods(set *descriptorpb.FileDescriptorSet) (*methods, error)
 	if err != nil {
 		return nil, err
 	}
-	m := &methods{files: set}
+	m := &methods{files: set, known: messageTypes{dynamicpb.NewTypes(files)}}
 	files.RangeFiles(func(file protoreflect.FileDescriptor) bool {
 		for i := range file.Services().Len() {
 			if s := file.Services().Get(i); f.wants(s.FullName()) {
@@ -195,7 +197,7 @@ func (m *methods) name(renamed map[string]string) {
 				m.problems = append(m.problems, fmt.Errorf("%s is left out: it cannot be called %q, or another method is", d.FullName(), action))
 				continue
 			}
-			m.byAction[action] = &method{MethodDescriptor: d, in: &messageFormat{message: d.Input()}, out: &messageFormat{message: d.Output()}}
+			m.byAction[action] = &method{MethodDescriptor: d, in: &messageFormat{message: d.Input(), known: m.known}, out: &messageFormat{message: d.Output(), known: m.known}}
 			m.actions = append(m.actions, introspect.Action{Name: action, Service: service, Description: string(d.FullName()), Visibility: "cluster",
 				Stream: m.byAction[action].isStream(), Shape: m.byAction[action].shape(), In: string(d.Input().FullName()), Out: string(d.Output().FullName())})
 		}
