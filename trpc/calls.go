@@ -49,7 +49,8 @@ func (s *server) read(w http.ResponseWriter, r *http.Request) (*calls, *shape) {
 		}
 		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 		if len(body) > 0 && (err != nil || media != "application/json") {
-			return nil, failure(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "want application/json")
+			return nil, failure(http.StatusUnsupportedMediaType, "UnsupportedMediaType",
+				"an input is JSON, with bytes in base64: send a FormData, a File or bytes to the address that the action has over HTTP")
 		}
 		input = body
 	}

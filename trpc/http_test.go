@@ -103,6 +103,16 @@ func TestRequestsThatCannotBeReadAreRefusedWithAStatus(t *testing.T) {
 	}
 }
 
+func TestAFormAndAFileAreRefusedWithWhereToSendThem(t *testing.T) {
+	base := startOrders(t)
+	for _, kind := range []string{"multipart/form-data; boundary=x", "application/octet-stream", "application/x-www-form-urlencoded"} {
+		got := send(t, "POST", base+"orders.create", "--x--", "Content-Type", kind)
+		if got.status != 415 || !strings.Contains(got.body, "an input is JSON, with bytes in base64: send a FormData, a File or bytes to the address that the action has over HTTP") {
+			t.Errorf("%s: %d %s", kind, got.status, got.body)
+		}
+	}
+}
+
 func TestTheGuardsOfHTTPHold(t *testing.T) {
 	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}, "key-of-bob-0123456789": {Subject: "bob", Roles: []string{"clerk"}}}})
 	s := sabir.NewService("stock")
