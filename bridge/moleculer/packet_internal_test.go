@@ -4,6 +4,7 @@ import (
 	"bytes"
 	stdjson "encoding/json"
 	"fmt"
+	"log/slog"
 	"math"
 	"strings"
 	"testing"
@@ -141,6 +142,39 @@ func TestAPacketThatNestsTooDeepStillSaysWhoseItIs(t *testing.T) {
 		}
 		if r := s.signed(data); r.Version != "5" || r.Sender != "js" || string(r.ID) != `"1"` || r.Action != "a.b" {
 			t.Errorf("%s: it says %+v", c.codec.Name(), r)
+		}
+	}
+}
+
+func TestTheLogSaysOfNodesWithAnotherSerializerWhatTheBridgeNeeds(t *testing.T) {
+	const advice = "needs the Serializer, Compression and Encryption that Moleculer's nodes have"
+	var written [][]byte
+	codecs := []codec.Codec{json.Codec, msgpack.Codec, cbor.Codec}
+	for _, c := range codecs {
+		s, err := newSerializer(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := (&writing{as: s, out: []byte(`{"ver":"5","sender":"js","services":7`)}).packet() // which is no INFO in its own format either
+		if err != nil {
+			t.Fatal(err)
+		}
+		written = append(written, data)
+	}
+	for reading, c := range codecs {
+		wire, err := newSerializer(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for writing, data := range written {
+			for topic, take := range map[string]func(b *bridge){"INFO": func(b *bridge) { b.takeInfo(data) }, "DISCOVER": func(b *bridge) { b.read("DISCOVER", data, new(infoPacket)) }} {
+				var log bytes.Buffer
+				node := sabir.NewNode(sabir.Logger(slog.New(slog.NewTextHandler(&log, nil))))
+				take(&bridge{ctx: t.Context(), id: "go", node: node, config: config{wire: wire, versions: []string{"5"}}})
+				if got := log.String(); !strings.Contains(got, "a packet was refused") || strings.Contains(got, advice) != (reading != writing) {
+					t.Errorf("%s in %s read as %s: the log has %q", topic, codecs[writing].Name(), c.Name(), got)
+				}
+			}
 		}
 	}
 }

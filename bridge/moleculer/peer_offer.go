@@ -24,7 +24,7 @@ func (b *bridge) takeInfo(data []byte) {
 	}
 	var info infoPacket
 	if err := b.wire.decode(data, &info); err != nil {
-		b.note("a packet was refused", "INFO", err)
+		b.refused("INFO", data, err)
 		return
 	}
 	if info.Sender == b.id {

@@ -2,6 +2,7 @@ package moleculer
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -227,25 +228,35 @@ func (b *bridge) takePong(data []byte) {
 // read reads a packet of another node. One that is broken, of another version, or the node's own, is not for this node.
 func (b *bridge) read(topic string, data []byte, packet carrier) bool {
 	if err := b.wire.decode(data, packet); err != nil {
-		b.note("a packet was refused", topic, err)
-		b.unread(topic, data, err)
+		r := b.refused(topic, data, err)
+		b.unread(topic, &r, err)
 		return false
 	}
 	h := packet.sentBy()
 	return h.Sender != b.id && b.speaks(h.Version)
 }
 
-// unread ends the call of a packet that cannot be read, if it says whose it is: somebody waits for it.
-func (b *bridge) unread(topic string, data []byte, why error) {
+// refused logs that a packet cannot be read, and returns what it says of itself. One that does not say its sender is likely of nodes with
+// other settings than the bridge.
+func (b *bridge) refused(topic string, data []byte, why error) request {
 	r := b.wire.signed(data)
+	if r.Sender == "" {
+		why = fmt.Errorf("%w: the bridge reads %s, and needs the Serializer, Compression and Encryption that Moleculer's nodes have", why, b.wire.values.Name())
+	}
+	b.note("a packet was refused", topic, why)
+	return r
+}
+
+// unread ends the call of a packet that cannot be read, if it says whose it is: somebody waits for it.
+func (b *bridge) unread(topic string, r *request, why error) {
 	if !r.hasID() || r.check() != nil || r.Sender == b.id || !b.speaks(r.Version) {
 		return
 	}
 	switch topic {
 	case "REQ":
 		err := sabir.Errorf(sabir.CodeInvalidArgument, sabir.ErrBadInput.Name, "the request cannot be read: %w", why)
-		if !b.uploads.fail(&r, err) {
-			b.refuse(&r, err)
+		if !b.uploads.fail(r, err) {
+			b.refuse(r, err)
 		}
 	case "RES":
 		var id string
