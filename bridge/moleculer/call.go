@@ -178,7 +178,7 @@ func unreachable(action, node string) *sabir.Error {
 func (p *peer) finish(ctx context.Context, r *sabir.Request, sent map[string]string, answer *response) error {
 	mergeBack(ctx, sent, answer.Meta)
 	if !answer.Success {
-		return errorFrom(answer.Error, p.id)
+		return errorFrom(answer.Error, p.name)
 	}
 	return r.DecodeOutput(p.bridge.wire.values, p.bridge.wire.present(answer.Data))
 }

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -205,5 +207,42 @@ func TestTwoProjectsAtOneBrokerDoNotSeeEachOther(t *testing.T) {
 	}
 	if nodes := first.Nodes(); len(nodes) != 2 {
 		t.Errorf("%d nodes are known", len(nodes))
+	}
+}
+
+// Ids of Moleculer are those of processes by default, so two brokers of one process, in two projects, have the same.
+func TestANodeWithTwoBridgesHasTheNodesOfBothProjectsThoughTheirIDsAreTheSame(t *testing.T) {
+	brokers.Long(t)
+	t.Parallel()
+	a := newPlace(t)
+	b := *a
+	b.namespace += "-2"
+	n := sabir.NewNode(sabir.NodeID("go"), sabir.Logger(slog.New(slog.DiscardHandler)),
+		moleculer.Bridge(moleculer.Config{Address: a.broker.URL(), Namespace: a.namespace}), moleculer.Bridge(moleculer.Config{Address: a.broker.URL(), Namespace: b.namespace}))
+	if err := n.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	ids := func() (list []string) {
+		for _, node := range n.Nodes()[1:] {
+			list = append(list, node.ID)
+		}
+		return list
+	}
+	one := a.peer("5", "js")
+	waitFor(t, "the node of the first project", func() bool { return slices.Equal(ids(), []string{"js"}) })
+	b.peer("5", "js")
+	waitFor(t, "that of the second one", func() bool { return slices.Equal(ids(), []string{b.namespace + "/js", "js"}) })
+	if err := one.process.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the end of the first one", func() bool { return slices.Equal(ids(), []string{b.namespace + "/js"}) })
+	waitFor(t, "the services of the second one", func() bool { return len(n.Nodes()[1].ID) > 0 && n.Nodes()[1].Actions > 0 })
+	if out, err := sabir.Call[string](t.Context(), n, "js.whoami", sabir.Empty{}); err != nil || out != "js" {
+		t.Errorf("%q, %v", out, err)
 	}
 }

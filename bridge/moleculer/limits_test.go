@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	natsgo "github.com/nats-io/nats.go"
+
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/moleculer"
 	"github.com/sabir-go/sabir/internal/brokers"
@@ -131,4 +133,38 @@ func TestAMoleculerNodeThatTakesTheIDOfThisOneEnds(t *testing.T) {
 		out, err := js.call("v3.orders.echo", 1)
 		return err == nil && string(out.Result) == "1"
 	})
+}
+
+// moleculer-web leaves the stream of a form open whose client goes.
+func TestAnUploadWhoseSenderGivesUpWithoutAWordEndsWithItsTimeLimit(t *testing.T) {
+	a := newPlace(t)
+	ended := make(chan error, 1)
+	s := sabir.NewService("files")
+	sabir.HandleStream(s, "put", func(_ context.Context, in *sabir.Stream[[]byte, int]) error {
+		for _, err := range in.All() {
+			if err != nil {
+				ended <- err
+				return err
+			}
+		}
+		ended <- nil
+		return in.Send(0)
+	}, sabir.ClientStream())
+	a.node("go", []sabir.Servable{s}, moleculer.Config{Expose: []string{"**"}})
+	conn, err := natsgo.Connect(a.broker.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.Publish("MOL-"+a.namespace+".REQ.go", []byte(`{"ver":"5","sender":"web","id":"1","action":"files.put","seq":0,"stream":true,"params":null,"meta":{},"headers":{},"level":1,"timeout":50}`)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if !errors.Is(err, sabir.ErrDeadlineExceeded) {
+			t.Errorf("the handler got %v", err)
+		}
+	case <-time.After(waitLimit):
+		t.Error("the handler still waits")
+	}
 }

@@ -57,7 +57,9 @@ func (b *bridge) putPeer(info *infoPacket) {
 	info.describeInputs()
 	added := p == nil
 	if added {
-		p = &peer{bridge: b, id: info.Sender, since: time.Now(), instance: info.InstanceID}
+		naming.Lock()
+		defer naming.Unlock()
+		p = &peer{bridge: b, id: info.Sender, name: b.nameOf(info.Sender), since: time.Now(), instance: info.InstanceID}
 		p.ctx, p.gone = context.WithCancel(b.ctx)
 		p.seen.Store(p.since.UnixNano())
 	}

@@ -11,12 +11,14 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/errname"
+	"github.com/sabir-go/sabir/introspect"
 )
 
 // peer is another node of the Moleculer project: a sabir.ForeignNode.
 type peer struct {
 	bridge  *bridge
 	id      string
+	name    string
 	version string          // of the protocol, as it speaks it
 	ctx     context.Context // ends when the node has gone
 	gone    context.CancelFunc
@@ -94,7 +96,19 @@ func (p *peers) touchAll() {
 }
 
 // Name implements sabir.ForeignNode.
-func (p *peer) Name() string { return p.id }
+func (p *peer) Name() string { return p.name }
+
+// naming is held from the choice of a name until the node has it, since two bridges of a node may meet peers of one id at once.
+var naming sync.Mutex
+
+// nameOf is the name of a new peer on this node: its id, before which the namespace stands where another bridge has a node of that id. Ids have
+// no slashes.
+func (b *bridge) nameOf(id string) string {
+	if slices.ContainsFunc(b.node.Nodes(), func(n introspect.Node) bool { return n.ID == id && n.Framework != "" }) {
+		return b.Namespace + "/" + id
+	}
+	return id
+}
 
 // noticed is called for each packet of a node.
 func (b *bridge) noticed(id string) *peer {

@@ -126,8 +126,13 @@ func (b *bridge) openFor(r *request, action *sabir.Action, input codec.Codec, va
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithCancel(context.WithValue(in.Context, paramsKey{}, b.paramsOf(r)))
-	in.Context = ctx
+	var cancel context.CancelFunc
+	in.Context = context.WithValue(in.Context, paramsKey{}, b.paramsOf(r))
+	if r.Timeout > 0 && action.Shape == introspect.ClientStream { // nobody waits for the one answer after it, and a sender that gave up may never say so
+		in.Context, cancel = context.WithTimeout(in.Context, r.Timeout.duration())
+	} else {
+		in.Context, cancel = context.WithCancel(in.Context)
+	}
 	stream, err := action.Open(in, pieces{input})
 	if err != nil {
 		cancel()
@@ -149,7 +154,10 @@ func (b *bridge) feed(stream *sabir.Stream[[]byte, []byte], r *request, upload *
 		if one.err != nil {
 			return one.err
 		}
-		if !ok || one.last {
+		if !ok {
+			return nil // the stream is over, which is not the end of what is sent
+		}
+		if one.last {
 			stream.CloseSend()
 			return nil
 		}
