@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -87,7 +88,7 @@ func CheckModule(path string, standard func(string) bool) error {
 	return nil
 }
 
-// Write writes the files. It overwrites nothing: where the directory has something in it already, it writes nothing.
+// Write writes the files, all or none. It overwrites nothing: where the directory has something in it already, it writes nothing.
 // Name and Module must have been checked.
 func Write(p Plan) (Result, error) {
 	dir, err := filepath.Abs(p.Dir)
@@ -103,16 +104,23 @@ func Write(p Plan) (Result, error) {
 	}
 	result := Result{Dir: dir, Module: p.Module}
 	for _, file := range contents {
-		name := filepath.Join(dir, filepath.FromSlash(file.name))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return result, err
-		}
-		if err := create(name, file.text); err != nil {
-			return result, err
+		if err := create(filepath.Join(dir, filepath.FromSlash(file.name)), file.text); err != nil {
+			withdraw(dir, append(result.Files, path.Dir(file.name)))
+			return Result{}, err
 		}
 		result.Files = append(result.Files, file.name)
 	}
 	return result, nil
+}
+
+// withdraw removes files of a service that cannot be written whole, such as on a disk that is full, with the folders that they leave empty:
+// the next try would be refused for them.
+func withdraw(dir string, names []string) {
+	for _, name := range slices.Backward(names) {
+		for ; name != "."; name = path.Dir(name) {
+			os.Remove(filepath.Join(dir, filepath.FromSlash(name))) // of a folder with something in it, it removes nothing
+		}
+	}
 }
 
 func checkEmpty(dir string) error {
@@ -128,14 +136,20 @@ func checkEmpty(dir string) error {
 	return nil
 }
 
-// create writes a file that is not there yet.
+// create writes a file that is not there yet, and leaves nothing of one that cannot be written.
 func create(name string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(name)
+	}
+	return err
 }
 
 type content struct {

@@ -192,3 +192,16 @@ func TestTheReadmeNamesTheFilesOfTheDeployment(t *testing.T) {
 		}
 	}
 }
+
+func TestAServiceThatCannotBeWrittenWholeLeavesNothingInItsDirectory(t *testing.T) {
+	dir := t.TempDir()
+	long := strings.Repeat("x", 300) // no file system takes a file of that name, which comes behind others
+	for _, deploy := range []bool{false, true} {
+		if _, err := Write(Plan{Name: long, Module: long, Dir: dir, Deploy: deploy}); err == nil {
+			t.Fatal("written")
+		}
+		if left, err := os.ReadDir(dir); len(left) > 0 || err != nil {
+			t.Errorf("with deploy %v there is left %v, %v", deploy, left, err)
+		}
+	}
+}
