@@ -1,7 +1,13 @@
 package transports_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -13,6 +19,37 @@ func TestTLSNeedsACertificateToListen(t *testing.T) {
 	for _, config := range []*tls.Config{nil, {}} {
 		if _, err := transports.ServerTLS(config); err == nil || !strings.Contains(err.Error(), "tcp.Certificates") {
 			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestACertificateThatOtherNodesWouldRefuseIsAnErrorThatNamesTheUsage(t *testing.T) {
+	const server, client = x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		usages []x509.ExtKeyUsage
+		asked  tls.ClientAuthType
+		want   string // of the error; "" for none
+	}{
+		{[]x509.ExtKeyUsage{server, client}, tls.RequireAndVerifyClientCert, ""},
+		{nil, tls.RequireAndVerifyClientCert, ""},
+		{[]x509.ExtKeyUsage{x509.ExtKeyUsageAny}, tls.RequireAndVerifyClientCert, ""},
+		{[]x509.ExtKeyUsage{server}, tls.NoClientCert, ""},
+		{[]x509.ExtKeyUsage{server}, tls.RequireAndVerifyClientCert, "the usage clientAuth,"},
+		{[]x509.ExtKeyUsage{client}, tls.RequireAndVerifyClientCert, "the usage serverAuth,"},
+		{[]x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection}, tls.VerifyClientCertIfGiven, "the usage serverAuth and clientAuth,"},
+	} {
+		template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "orders-1"}, ExtKeyUsage: test.usages}
+		der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = transports.ServerTLS(&tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, ClientAuth: test.asked})
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "CN=orders-1")) {
+			t.Errorf("usages %v, client certificates %v: %v", test.usages, test.asked, err)
 		}
 	}
 }
