@@ -31,7 +31,8 @@ type Directory struct {
 	URLs []string
 	// TLS is for addresses that begin with https, with a client certificate where etcd asks for one. Default: the authorities of the system.
 	TLS *tls.Config
-	// User and Password are those of a user of etcd who may read and write below Prefix. Default: none.
+	// User and Password are those of a user of etcd who may read and write below Prefix. To introduce them, give them to all nodes before etcd's
+	// authentication is enabled. Default: none.
 	User     string
 	Password secret.Secret
 	// Prefix begins each key. Default: /sabir/.

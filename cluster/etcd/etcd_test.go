@@ -81,6 +81,14 @@ func TestEtcdAsksForAPassword(t *testing.T) {
 	}
 }
 
+func TestANodeWithAUserIsEnteredWhereEtcdDoesNotAskForOneYet(t *testing.T) {
+	server := brokers.ForTest(t, brokers.Etcd)
+	d := &etcd.Directory{URLs: []string{server.URL()}, User: "shop", Password: secret.New("s3cret")}
+	if addresses, logged := directorytest.Look(t, d); len(addresses) != 1 {
+		t.Errorf("found %v; the log says %s", addresses, logged)
+	}
+}
+
 func TestEtcdAsksForAClientCertificate(t *testing.T) {
 	files := transporttest.NewAuthority(t, "test authority").Issue(t, t.TempDir(), "127.0.0.1")
 	server := brokers.ForTest(t, brokers.Etcd, brokers.Config{Cert: files.Cert, Key: files.Key, CA: files.CA})
