@@ -35,6 +35,7 @@ type manifest struct {
 							} `yaml:"fieldRef"`
 						} `yaml:"valueFrom"`
 					}
+					Resources struct{ Limits struct{ Memory string } }
 				}
 			}
 		}
@@ -100,6 +101,32 @@ func TestWhatNewDeployWroteRunsAsThreeProcessesWithTheEnvironmentOfTheManifests(
 	}
 	if got := sabirRun(t, "call", "greeter.add", "title=first", "--join", "tcp://"+first); got.code != 0 {
 		t.Errorf("%s%s", got.out, got.errOut)
+	}
+}
+
+func TestTheCollectorOfAPodKnowsItsLimitOfMemory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "greeter")
+	if got := sabirRun(t, "new", "greeter", "--deploy", "--dir", dir, "--sabir", checkout(t)); got.code != 0 {
+		t.Fatalf("%s%s", got.out, got.errOut)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "deploy", "kubernetes", "deployment.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m manifest
+	if err := yaml.Unmarshal(text, &m); err != nil {
+		t.Fatal(err)
+	}
+	container := m.Spec.Template.Spec.Containers[0]
+	var most, collected int
+	for _, one := range container.Env {
+		if one.Name == "GOMEMLIMIT" {
+			fmt.Sscanf(one.Value, "%dMiB", &collected)
+		}
+	}
+	fmt.Sscanf(container.Resources.Limits.Memory, "%dMi", &most)
+	if collected < most*8/10 || collected > most*9/10 {
+		t.Errorf("GOMEMLIMIT is %d MiB, and the container may use %d", collected, most)
 	}
 }
 
