@@ -1,9 +1,6 @@
 package lease
 
-import (
-	"context"
-	"errors"
-)
+import "context"
 
 // Lead runs a function while this process has the lease of a name, so that it runs in one process of the cluster at a time. It waits for
 // the lease, and when the lease is lost, the context of the function ends, and Lead waits for it again as soon as the function has
@@ -29,18 +26,18 @@ func (l *Leases) Lead(ctx context.Context, name string, lead func(ctx context.Co
 
 // term runs lead under the lease and releases it, also where lead panics.
 func (h *Lease) term(ctx context.Context, lead func(ctx context.Context) error) (lost bool, err error) {
-	defer h.release(ctx)
+	defer h.releaseInTime(ctx)
 	held, cancel := h.Context(ctx)
 	defer cancel()
 	err = lead(held)
 	return !h.Valid(), err
 }
 
-// release is Release for as long as the lease could be held anyway; what fails then needs nobody's care, since the lease ends by itself.
-func (h *Lease) release(ctx context.Context) {
+// releaseInTime is Release for as long as the lease could be held anyway. What fails then is in the log, if it was not that the lease was lost.
+func (h *Lease) releaseInTime(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.leases.ttl)
 	defer cancel()
-	if err := h.Release(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if err := h.Release(ctx); err != nil && context.Cause(h.ctx) == errReleased {
 		_, log := h.leases.settings()
 		log.Warn("lease not released: it is free when its time has passed", "lease", h.name, "error", err)
 	}

@@ -22,6 +22,8 @@ type Lease struct {
 	done   chan struct{} // closed when the goroutine that renews it has ended
 	expiry *time.Timer   // ends the lease even while the store does not answer
 
+	giveBack sync.Once
+
 	mu    sync.Mutex
 	until time.Time // when it ends unless it is renewed
 }
@@ -61,14 +63,25 @@ func FromContext(ctx context.Context) *Lease {
 
 // Release gives the lease back, so that another process can have it at once. What is done under it must have ended. The lease is not held
 // after Release, whatever it returns: an error means that others wait until its time has passed. Releasing again does nothing.
-func (h *Lease) Release(ctx context.Context) error {
-	h.end(errReleased)
-	<-h.done
+func (h *Lease) Release(ctx context.Context) (err error) {
+	h.giveBack.Do(func() {
+		h.end(errReleased)
+		<-h.done
+		err = h.release(ctx)
+	})
+	return err
+}
+
+func (h *Lease) release(ctx context.Context) error {
 	revision, r, err := h.leases.load(ctx, h.name)
 	if err != nil || r.Tenure != h.record.Tenure {
 		return err
 	}
-	if _, err = h.leases.save(ctx, h.name, record{Token: r.Token}, revision); errors.Is(err, store.ErrFenced) {
+	_, err = h.leases.save(ctx, h.name, record{Token: r.Token}, revision)
+	if err == nil {
+		_, log := h.leases.settings()
+		log.Info("lease released", "lease", h.name, "token", h.record.Token)
+	} else if errors.Is(err, store.ErrFenced) {
 		return nil // another process has it already
 	}
 	return err
@@ -169,10 +182,8 @@ func (h *Lease) renew(revision uint64) {
 		}
 		cancel()
 	}
-	_, log := h.leases.settings()
-	if context.Cause(h.ctx) == errReleased {
-		log.Info("lease released", "lease", h.name, "token", h.record.Token)
-	} else {
+	if context.Cause(h.ctx) != errReleased {
+		_, log := h.leases.settings()
 		log.Warn("lease lost", "lease", h.name, "token", h.record.Token)
 	}
 }

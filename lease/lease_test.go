@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -147,6 +148,31 @@ func TestAHolderThatIsCutOffStopsBeforeAnotherBegins(t *testing.T) {
 		release(t, other)
 		st.restore()
 		release(t, held)
+	})
+}
+
+func TestTheLogSaysThatALeaseIsReleasedWhenTheStoreHasItBack(t *testing.T) {
+	bubbletest.Run(t, func(t *testing.T) {
+		for _, reached := range []bool{true, false} {
+			var out bytes.Buffer
+			st := &cut{Store: memory.New()}
+			l := lease.New(st, lease.Config{Log: slog.New(slog.NewTextHandler(&out, nil))})
+			ctx, cancel := context.WithCancel(t.Context())
+			err := l.Lead(ctx, "billing", func(ctx context.Context) error {
+				if !reached {
+					st.cutOff()
+				}
+				cancel()
+				return ctx.Err()
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			text := out.String()
+			if released, not := strings.Count(text, "lease released"), strings.Count(text, "lease not released"); reached && (released != 1 || not != 0) || !reached && (released != 0 || not != 1) {
+				t.Errorf("with a store that can be reached (%v) the log says %s", reached, text)
+			}
+		}
 	})
 }
 

@@ -27,7 +27,7 @@ func (l *Leases) Register(ctx context.Context, system *actor.System, pid actor.P
 	}
 	watcher, err := actor.Spawn(system, watching, watched{pid, h})
 	if err != nil {
-		h.release(ctx)
+		h.releaseInTime(ctx)
 		return nil, err
 	}
 	context.AfterFunc(h.ctx, func() {
@@ -73,6 +73,6 @@ func (w *watcher) Init(p *actor.Process, of watched) error {
 
 // Down releases the lease from a goroutine of its own, as that ends this process.
 func (w *watcher) Down(*actor.Process, actor.Down) error {
-	go w.lease.release(context.Background())
+	go w.lease.releaseInTime(context.Background())
 	return nil
 }

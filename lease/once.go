@@ -50,7 +50,7 @@ func (e *extension) Stop(ctx context.Context) error {
 	for _, o := range e.services {
 		o.stop()
 		if h := o.held.Load(); h != nil {
-			h.release(ctx)
+			h.releaseInTime(ctx)
 		}
 	}
 	return nil
@@ -119,7 +119,7 @@ func stops(n *sabir.Node) bool { return n.State() == "stopping" || n.State() == 
 
 // term runs the service under one lease, until the lease is lost or ctx ends.
 func (o *once) term(ctx context.Context, h *Lease, start, stop func(context.Context) error) error {
-	defer h.release(ctx)
+	defer h.releaseInTime(ctx)
 	o.held.Store(h)
 	starting, cancel := h.Context(ctx)
 	err := start(starting)
