@@ -212,6 +212,31 @@ func TestACallerWhoLeavesCancelsTheCall(t *testing.T) {
 	}
 }
 
+func TestACallerWhoLeavesWhileHisCallWaitsForItsTurnIsNoErrorInTheLog(t *testing.T) {
+	var log logBuffer
+	waits, left := make(chan struct{}), make(chan struct{})
+	queue := sabir.Middleware{Name: "queue", Local: func(_ *sabir.Action, _ sabir.Handler) sabir.Handler {
+		return func(ctx context.Context, _ *sabir.Request) error { // as policy.Bulkhead does
+			close(waits)
+			<-ctx.Done()
+			close(left)
+			return ctx.Err()
+		}
+	}}
+	node := start(t, logTo(&log), sabir.Serve(newGated(t).service), sabir.Use(queue), sabir.HTTP(":0"))
+	c := rawDial(t, node)
+	io.WriteString(c, "POST /slow/patient HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
+	<-waits
+	c.Close()
+	<-left
+	if err := node.Stop(stopContext(t)); err != nil { // which waits for the end of the request
+		t.Error(err)
+	}
+	if strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("the log says %s", log.String())
+	}
+}
+
 func TestAHandlerThatNeverReturnsKeepsNoCallerPastTheDeadline(t *testing.T) {
 	g := newGated(t)
 	node := start(t, sabir.Serve(g.service), sabir.HTTP(":0"))

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	stdjson "encoding/json"
 	"errors"
 	"log/slog"
@@ -206,18 +207,23 @@ func internalMessage(id string) string {
 	return "internal error; the node's log tells more under request " + id
 }
 
-// logged is a request as lines of the log name it.
-type logged struct{ id, traceparent string }
+// logged is a request as lines of the log name it, and its context, which ends when the caller has gone.
+type logged struct {
+	id, traceparent string
+	caller          context.Context
+}
 
-func (rc *requestContext) logged() logged { return logged{rc.ID, rc.Header.Get("Traceparent")} }
+func (rc *requestContext) logged() logged {
+	return logged{rc.ID, rc.Header.Get("Traceparent"), rc.Context}
+}
 
 func (of logged) attrs(more ...any) []any {
 	return append(subrequest.Named(of.id, of.traceparent), more...)
 }
 
-// logHidden logs what callers do not see. A panic of this node has been logged with its stack.
+// logHidden logs what callers do not see. A panic of this node has been logged with its stack, and that a caller has gone is no failure.
 func (s *server) logHidden(a *sabir.Action, of logged, e *sabir.Error) {
-	if e.Stack() != nil {
+	if e.Stack() != nil || e.Name == sabir.ErrCanceled.Name && of.caller.Err() != nil {
 		return
 	}
 	attrs := of.attrs("action", a.Name, slog.Group("error", "code", e.Code.String(), "name", e.Name, "message", e.Message, "node", e.Node))
