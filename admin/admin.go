@@ -73,9 +73,6 @@ func AllowUnauthenticatedMetrics() gateway.HTTPOption {
 // They cost nothing while nobody asks. A profile or a trace lasts two minutes at most, and one of each kind is made at a time.
 func Profiler() gateway.HTTPOption { return option(func(s *server) { s.profiler = true }).add() }
 
-// maxConnections bounds the connections that are open at once. Further ones wait in the system's backlog.
-const maxConnections = 1000
-
 // server serves a node's operators. It is an extension and not a gateway, because gateways open when the services have started, and
 // close first of all.
 type server struct {
@@ -112,7 +109,7 @@ func (s *server) Start(ctx context.Context, n *sabir.Node) error {
 	s.server = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10, TLSConfig: s.config.TLS,
 		ErrorLog:    slog.NewLogLogger(n.Log().Handler(), slog.LevelDebug), // what peers do wrong
-		BaseContext: func(net.Listener) context.Context { return lasting }}
+		BaseContext: func(net.Listener) context.Context { return lasting }, ConnState: new(connections).changed}
 	s.ended = make(chan struct{})
 	go func() {
 		defer close(s.ended)

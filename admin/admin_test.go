@@ -1,12 +1,14 @@
 package admin_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -133,6 +135,37 @@ func TestProbesAnswerWhileANodeStartsAndStops(t *testing.T) {
 	}
 	if addr := node.AdminAddr(); addr != "" {
 		t.Errorf("after the stop it listens on %q", addr)
+	}
+}
+
+func TestProbesAreAnsweredBesideAThousandConnectionsThatDoNothing(t *testing.T) {
+	node := start(t, admin.Serve(":0"))
+	addr := node.AdminAddr()
+	ask := func(c net.Conn) error {
+		c.SetDeadline(time.Now().Add(20 * time.Second))
+		if _, err := io.WriteString(c, "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			return err
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err == nil {
+			_, err = io.Copy(io.Discard, answer.Body)
+		}
+		return err
+	}
+	var last net.Conn
+	for i := range 1100 { // of which each asks once, and is kept open then
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
+			defer c.Close()
+			err = ask(c)
+		}
+		if err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		last = c
+	}
+	if err := ask(last); err != nil {
+		t.Errorf("the connection that has waited the shortest: %v", err)
 	}
 }
 

@@ -8,11 +8,15 @@ import (
 
 // Serve serves the connections of l until the server is shut down or closed, as [http.Server.Serve] does, without the requests that
 // are refused: the server's ErrorLog has a line for each, if it is set. Requests of HTTP/2 too are refused where a header with one value comes twice. Where the server has a TLSConfig the connections are
-// TLS with HTTP/1.1 alone. It takes the server's ConnState and wraps its Handler; what its ConnContext gets is a *[Conn] or a *[TLSConn].
+// TLS with HTTP/1.1 alone. It wraps the server's ConnState and its Handler; what its ConnContext gets is a *[Conn] or a *[TLSConn].
 func Serve(server *http.Server, l net.Listener) error {
+	changed := server.ConnState
 	server.ConnState = func(c net.Conn, state http.ConnState) {
 		if state == http.StateHijacked {
 			ChangeProtocol(c)
+		}
+		if changed != nil {
+			changed(c, state)
 		}
 	}
 	if _, wrapped := server.Handler.(withoutRepeats); !wrapped && server.Handler != nil {

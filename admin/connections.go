@@ -1,0 +1,48 @@
+package admin
+
+import (
+	"container/list"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// maxConnections bounds the connections that are open at once. When there are so many, the one that has waited for a request the longest is
+// closed, so that nobody keeps probes from being answered by connections that do nothing: what asks for health ends nodes that do not answer.
+const maxConnections = 1000
+
+// connections are those that are open.
+type connections struct {
+	mu      sync.Mutex
+	open    int
+	waiting list.List // of net.Conn: those between requests, the longest first
+	places  map[net.Conn]*list.Element
+}
+
+// changed is for http.Server.ConnState.
+func (c *connections) changed(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if place := c.places[conn]; place != nil {
+		c.waiting.Remove(place)
+		delete(c.places, conn)
+	}
+	switch state {
+	case http.StateNew, http.StateIdle:
+		if c.places == nil {
+			c.places = make(map[net.Conn]*list.Element)
+		}
+		c.places[conn] = c.waiting.PushBack(conn)
+	case http.StateClosed, http.StateHijacked:
+		c.open--
+	}
+	if state != http.StateNew {
+		return
+	}
+	c.open++
+	if longest := c.waiting.Front(); c.open >= maxConnections && longest.Value != conn {
+		c.waiting.Remove(longest)
+		delete(c.places, longest.Value.(net.Conn))
+		go longest.Value.(net.Conn).Close() // over TLS it says goodbye first
+	}
+}
