@@ -63,7 +63,8 @@ func FromContext(ctx context.Context) *Lease {
 
 // Release gives the lease back, so that another process can have it at once. What is done under it must have ended. The lease is not held
 // after Release, whatever it returns: an error means that others wait until its time has passed. Releasing again does nothing.
-func (h *Lease) Release(ctx context.Context) (err error) {
+func (h *Lease) Release(ctx context.Context) error {
+	var err error
 	h.giveBack.Do(func() {
 		h.end(errReleased)
 		<-h.done
