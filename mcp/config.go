@@ -56,6 +56,9 @@ type Config struct {
 	// are refused (RFC 8707).
 	OAuthServers  []string
 	OAuthResource string
+	// OAuthScopes are the scopes that a client asks for first, such as "orders:read": the metadata and the answer 401 name them. There are
+	// authorization servers that give no token to a client that asks for no scope. Default: none.
+	OAuthScopes []string
 }
 
 // config is a Config as the server works with it.
@@ -87,16 +90,21 @@ func newConfig(from Config) config {
 			problem("Prompts: %w", err)
 		}
 	}
-	if from.OAuthResource != "" || len(from.OAuthServers) > 0 {
+	if from.OAuthResource != "" || len(from.OAuthServers) > 0 || len(from.OAuthScopes) > 0 {
 		u, err := url.Parse(from.OAuthResource)
 		if err != nil || u.Host == "" || u.Fragment != "" || u.RawQuery != "" || (u.Scheme != "https" && u.Scheme != "http") {
 			problem("OAuthResource %q: want the URL of the endpoint, such as https://api.example.com/mcp", from.OAuthResource)
 		} else {
 			u.Path = strings.TrimSuffix(u.Path, "/")
-			c.oauth = &protected{resource: u, servers: from.OAuthServers}
+			c.oauth = &protected{resource: u, servers: from.OAuthServers, scopes: from.OAuthScopes}
 		}
 		if len(from.OAuthServers) == 0 {
 			problem("OAuthServers: name at least one authorization server, such as https://login.example.com")
+		}
+		for _, scope := range from.OAuthScopes {
+			if !isScope(scope) {
+				problem("OAuthScopes %q: want scopes of OAuth, one each, without spaces and quotes", scope)
+			}
 		}
 	}
 	c.problem = errors.Join(problems...)

@@ -19,6 +19,7 @@ import (
 type protected struct {
 	resource *url.URL
 	servers  []string
+	scopes   []string // those to ask for first
 }
 
 // metadataPath returns the path of the metadata: the well-known part comes before the path of the resource (RFC 9728, section 3.1).
@@ -34,7 +35,7 @@ func (p *protected) metadataURL() string {
 func (p *protected) mount(c *httpaccess.Config) {
 	web.Mounted(p.metadataPath(), func(site web.Site) (http.Handler, error) {
 		return publicHandler{sdkauth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
-			Resource: p.resource.String(), AuthorizationServers: p.servers, BearerMethodsSupported: []string{"header"}})}, nil
+			Resource: p.resource.String(), AuthorizationServers: p.servers, ScopesSupported: p.scopes, BearerMethodsSupported: []string{"header"}})}, nil
 	})(c)
 }
 
@@ -42,6 +43,14 @@ func (p *protected) mount(c *httpaccess.Config) {
 type publicHandler struct{ http.Handler }
 
 func (publicHandler) Public() bool { return true }
+
+// first is the WWW-Authenticate of the answer to a client without a token.
+func (p *protected) first() string {
+	if len(p.scopes) == 0 {
+		return p.challenge()
+	}
+	return p.challenge(`scope="` + strings.Join(p.scopes, " ") + `"`)
+}
 
 // challenge is the WWW-Authenticate of an answer, with further parameters such as the error (RFC 6750, section 3).
 func (p *protected) challenge(parameters ...string) string {
@@ -57,14 +66,14 @@ func (p *protected) refuse(w http.ResponseWriter, r *http.Request, a *api.Action
 	caller, known := auth.FromContext(r.Context())
 	switch {
 	case !known:
-		w.Header().Set("WWW-Authenticate", p.challenge())
+		w.Header().Set("WWW-Authenticate", p.first())
 		http.Error(w, "this tool needs a caller who is signed in", http.StatusUnauthorized)
 		return true
 	case len(a.Scopes) == 0 || caller.HasAny(a.Scopes...):
 		return false
 	}
 	// With those that the caller has, since the next token has these only: clients would ask for a token before each call that needs another one.
-	scopes := slices.DeleteFunc(missingBehind(caller.Roles, a.Scopes), func(scope string) bool { return scope == "" || strings.ContainsFunc(scope, notInScope) })
+	scopes := slices.DeleteFunc(missingBehind(caller.Roles, a.Scopes), func(scope string) bool { return !isScope(scope) })
 	w.Header().Set("WWW-Authenticate", p.challenge(`error="insufficient_scope"`, `scope="`+strings.Join(scopes, " ")+`"`))
 	http.Error(w, "this tool needs one of the scopes "+strings.Join(a.Scopes, ", "), http.StatusForbidden)
 	return true
@@ -81,5 +90,7 @@ func missingBehind(has, wanted []string) []string {
 	return all
 }
 
-// notInScope reports whether a scope of OAuth cannot have the character (RFC 6749, section 3.3), as roles can.
-func notInScope(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }
+// isScope reports whether a text can be a scope of OAuth (RFC 6749, section 3.3), which roles need not be.
+func isScope(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' })
+}

@@ -184,6 +184,20 @@ func TestAClientWithoutATokenFindsOutWhereToGetOne(t *testing.T) {
 	}
 }
 
+// oidc-provider 9.13.3 denied a request for a token without a scope, so that no client got in.
+func TestAClientWithoutATokenFindsOutWhichScopesToAskFor(t *testing.T) {
+	_, base := start(t, []*sabir.Service{orders()}, keys(),
+		mcp.At("/mcp", mcp.Config{Tools: []string{"**"}, OAuthResource: resourceURL, OAuthServers: []string{"https://login.example.com"}, OAuthScopes: []string{"orders:read", "orders:list"}}))
+	body, header := alone("tools/list", "")
+	a := send(t, "POST", base+"/mcp", body, header...)
+	if got := a.header.Get("WWW-Authenticate"); a.status != 401 || !strings.HasPrefix(got, `Bearer scope="orders:read orders:list", resource_metadata="`) {
+		t.Errorf("%d %q", a.status, got)
+	}
+	if found := send(t, "GET", base+"/.well-known/oauth-protected-resource/mcp", ""); !strings.Contains(found.body, `"scopes_supported":["orders:read","orders:list"]`) {
+		t.Errorf("%d %s", found.status, found.body)
+	}
+}
+
 // Clients ask for a token with these scopes and no others, which has to serve for what they could call before.
 func TestACallerWithoutTheRoleOfAToolIsToldTheScopesBehindThoseItHas(t *testing.T) {
 	base := startProtected(t)

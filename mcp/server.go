@@ -134,7 +134,7 @@ func (s *server) Challenge(*http.Request) string {
 	if s.config.oauth == nil {
 		return ""
 	}
-	return s.config.oauth.challenge()
+	return s.config.oauth.first()
 }
 
 // ServeHTTP answers one request of a client.

@@ -347,6 +347,7 @@ func TestMistakesInTheOptionsAreErrorsOfTheStart(t *testing.T) {
 		"PageSize -1":                            {PageSize: -1},
 		"MaxSessions -1":                         {MaxSessions: -1},
 		`OAuthResource "/mcp"`:                   {OAuthResource: "/mcp", OAuthServers: []string{"https://login.example"}},
+		`OAuthScopes "read write"`:               {OAuthResource: "https://api.example/mcp", OAuthServers: []string{"https://login.example"}, OAuthScopes: []string{"read write"}},
 		"name at least one authorization server": {OAuthResource: "https://api.example/mcp", OAuthServers: []string{}},
 	} {
 		node := sabir.NewNode(sabir.Serve(orders()), sabir.HTTP(":0", mcp.At("/mcp", c)))
