@@ -112,7 +112,7 @@ func TestBytesInAFormOfPartsAreFilesAndListsRepeat(t *testing.T) {
 	content := []string{"paths", "/api/hooks", "post", "requestBody", "content"}
 	for kind, want := range map[string]string{
 		"multipart/form-data":               `{"pages":{"items":{"format":"binary","type":"string"},"type":"array"},"picture":{"format":"binary","type":"string"}}`,
-		"application/x-www-form-urlencoded": `{"pages":{"items":{"contentEncoding":"base64","type":["string","null"]},"type":"array"},"picture":{"contentEncoding":"base64","type":"string"}}`,
+		"application/x-www-form-urlencoded": `{"pages":{"items":{"contentEncoding":"base64","type":"string"},"type":"array"},"picture":{"contentEncoding":"base64","type":"string"}}`,
 	} {
 		got, err := json.Marshal(at(t, document(t, a), append(content, kind, "schema", "properties")...))
 		if err != nil || string(got) != want {
@@ -122,5 +122,29 @@ func TestBytesInAFormOfPartsAreFilesAndListsRepeat(t *testing.T) {
 		if err != nil || string(got) != `{"pages":{"explode":true,"style":"form"}}` {
 			t.Errorf("%s has the encoding %s", kind, got)
 		}
+	}
+}
+
+// Redocly refused a document over an "enum" with null beside the type of a text, and clients had null as a value of a parameter.
+func TestAParameterIsNeverNull(t *testing.T) {
+	a := shop(t)
+	color := schema.Schema{Type: schema.Types{"string", "null"}, Enum: []any{"red", nil}}
+	a.Types["Find"] = &schema.Schema{Type: schema.Types{"object"}, Properties: schema.Properties{
+		{Name: "color", Schema: &color},
+		{Name: "colors", Schema: &schema.Schema{Type: schema.Types{"array", "null"}, Items: &color}},
+		{Name: "lang", Schema: &schema.Schema{Description: "of texts", Default: "de", AnyOf: []schema.Schema{{Type: schema.Types{"string"}, Pattern: "^d"}, {Type: schema.Types{"null"}}}}},
+	}}
+	a.Actions = append(a.Actions, api.Action{Name: "hooks.find", Service: "hooks", Path: "/hooks/find", In: &schema.Schema{Ref: "#/$defs/Find"},
+		Routes: []route.Route{{Method: "GET", Pattern: "/hooks", Params: []route.Param{
+			{Name: "color", Field: "color", In: route.Query}, {Name: "colors", Field: "colors", In: route.Query, List: true}, {Name: "lang", Field: "lang", In: route.Query}}}}})
+	list := at(t, document(t, a), "paths", "/api/hooks", "get", "parameters").([]any)
+	for i, want := range []string{`{"enum":["red"],"type":"string"}`, `{"items":{"enum":["red"],"type":"string"},"type":"array"}`, `{"default":"de","pattern":"^d","type":"string"}`} {
+		got, err := json.Marshal(list[i].(map[string]any)["schema"])
+		if err != nil || string(got) != want {
+			t.Errorf("%v is %s, want %s", list[i], got, want)
+		}
+	}
+	if says := list[2].(map[string]any)["description"]; says != "of texts" {
+		t.Errorf("it is described by %v", says)
 	}
 }

@@ -61,7 +61,7 @@ func (d *document) parameter(a *api.Action, r route.Route, p route.Param, rename
 	return o
 }
 
-// parameterSchema is a copy of the field's schema that does not allow null, which no parameter can express.
+// parameterSchema is a copy of the field's schema without null, which no parameter can express.
 func (d *document) parameterSchema(a *api.Action, p route.Param) *schema.Schema {
 	found := field(d.api, a.In, p.Field)
 	if found == nil {
@@ -70,11 +70,28 @@ func (d *document) parameterSchema(a *api.Action, p route.Param) *schema.Schema 
 			found = &schema.Schema{Type: schema.Types{"array"}, Items: found}
 		}
 	}
-	c := *found
+	return withoutNull(found)
+}
+
+// withoutNull is a copy of a schema that allows null neither for the value nor for the elements of a list.
+func withoutNull(s *schema.Schema) *schema.Schema {
+	c := *s
 	if len(c.Type) > 1 {
 		c.Type = slices.DeleteFunc(slices.Clone(c.Type), func(t string) bool { return t == "null" })
 	}
-	return &c
+	if slices.Contains(c.Enum, nil) { // where it stays, Redocly finds a value of another type
+		c.Enum = slices.DeleteFunc(slices.Clone(c.Enum), func(v any) bool { return v == nil })
+	}
+	if c.Items != nil {
+		c.Items = withoutNull(c.Items)
+	}
+	if len(c.Type) > 0 || len(c.AnyOf) != 2 || !slices.Equal(c.AnyOf[1].Type, schema.Types{"null"}) {
+		return &c
+	}
+	one := c.AnyOf[0]
+	one.Description, one.Default, one.Examples, one.Deprecated, one.WriteOnly, one.Tag = c.Description, c.Default, c.Examples, c.Deprecated, c.WriteOnly, c.Tag
+	one.Rules = slices.Concat(one.Rules, c.Rules)
+	return &one
 }
 
 // commonParameters are the headers that every call understands.

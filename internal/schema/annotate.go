@@ -50,7 +50,7 @@ func inNanoseconds(t reflect.Type, text string) string {
 
 // parseTagValue reads a value from a tag: a text as it is where the schema wants one, else JSON of a type that fits.
 func parseTagValue(s *Schema, tag string) (any, error) {
-	if slices.Contains(s.Type, "string") {
+	if takesText(s) {
 		return tag, nil
 	}
 	v, err := parseAny([]byte(tag))
@@ -61,6 +61,11 @@ func parseTagValue(s *Schema, tag string) (any, error) {
 		return nil, fmt.Errorf("%s is wanted", wanted(s))
 	}
 	return v, nil
+}
+
+// takesText reports whether a schema is that of a text, which stands among alternatives where it may be null and has rules.
+func takesText(s *Schema) bool {
+	return slices.Contains(s.Type, "string") || len(s.Type) == 0 && slices.ContainsFunc(s.AnyOf, func(one Schema) bool { return takesText(&one) })
 }
 
 func wanted(s *Schema) string {

@@ -316,6 +316,18 @@ func TestTagsSayMoreToPeople(t *testing.T) {
 	wantJSON(t, set.Defs["Form"].Properties.Get("pin"), `{"type":"string"}`)
 }
 
+// The action that had one was described without its input and its output.
+func TestADefaultOfATextThatMayBeNullAndHasARuleIsThatText(t *testing.T) {
+	type Form struct {
+		Lang *string `json:"lang" validate:"omitempty,ne=fr" default:"de" example:"dk"`
+	}
+	_, set := one[Form](t, schema.Input)
+	lang := set.Defs["Form"].Properties.Get("lang")
+	if lang.AnyOf == nil || lang.Default != "de" || len(lang.Examples) != 1 || lang.Examples[0] != "dk" {
+		t.Errorf("it is %+v", lang)
+	}
+}
+
 func TestWhatCannotBeDescribedIsAnError(t *testing.T) {
 	type selfish *selfish
 	for _, c := range []struct {
