@@ -70,6 +70,26 @@ func TestAServerStreamComesInLinesToWhoTakesJSONAndAnythingElse(t *testing.T) {
 	}
 }
 
+// axios had the first chunk of a file as base64, or 400 where there were more.
+func TestADownloadComesAsItIsToWhoTakesJSONAndAnythingElse(t *testing.T) {
+	s := sabir.NewService("files")
+	sabir.HandleStream(s, "get", func(_ context.Context, stream *sabir.Stream[sabir.Empty, []byte]) error {
+		for _, chunk := range []string{"one, ", "two"} {
+			if err := stream.Send([]byte(chunk)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, sabir.Route("GET", "/files"))
+	node := start(t, sabir.Serve(s), sabir.HTTP("127.0.0.1:0"))
+	for accept, want := range map[string]int{"application/json, text/plain, */*": 200, "application/json": 400} {
+		got := ask(t, "GET", "http://"+node.HTTPAddr()+"/files", "", "Accept: "+accept)
+		if got.status != want || want == 200 && (got.body != "one, two" || got.header.Get("Content-Type") != "application/octet-stream") {
+			t.Errorf("%s: %d %s", accept, got.status, got.body)
+		}
+	}
+}
+
 func TestAnEmptyInputIsNoFaultOfTheServer(t *testing.T) {
 	s := sabir.NewService("first")
 	first := func(_ context.Context, stream *sabir.Stream[int, int]) error {

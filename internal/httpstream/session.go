@@ -82,8 +82,9 @@ func (x *session) serve(run func() error, runWebSocket func() error) {
 	upgrade := isUpgrade(x.r)
 	accept := x.r.Header["Accept"]
 	x.form = responseForm(accept, x.usualForm())
-	if x.form == single && x.call.Action != nil && x.call.Action.Shape == introspect.ServerStream && takesAny(accept) {
-		x.form = x.usualForm() // which holds all values
+	whole := x.bytesOut || x.call.Action != nil && x.call.Action.Shape == introspect.ServerStream // JSON holds one value only, and bytes as base64
+	if x.form == single && whole && takesAny(accept) {
+		x.form = x.usualForm()
 	}
 	x.live = upgrade || x.call.Action == nil || (x.form == sse || x.form == ndjson) && !uploads(x.r)
 	if err := x.streams.begin(x); err != nil {
