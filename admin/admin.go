@@ -29,8 +29,6 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/accept"
@@ -73,6 +71,9 @@ func AllowUnauthenticatedMetrics() gateway.HTTPOption {
 // They cost nothing while nobody asks. A profile or a trace lasts two minutes at most, and one of each kind is made at a time.
 func Profiler() gateway.HTTPOption { return option(func(s *server) { s.profiler = true }).add() }
 
+// maxConnections bounds the connections that are open at once: see [httpstrict.Limit]. What asks for health ends nodes that do not answer.
+const maxConnections = 1000
+
 // server serves a node's operators. It is an extension and not a gateway, because gateways open when the services have started, and
 // close first of all.
 type server struct {
@@ -109,11 +110,12 @@ func (s *server) Start(ctx context.Context, n *sabir.Node) error {
 	s.server = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10, TLSConfig: s.config.TLS,
 		ErrorLog:    slog.NewLogLogger(n.Log().Handler(), slog.LevelDebug), // what peers do wrong
-		BaseContext: func(net.Listener) context.Context { return lasting }, ConnState: new(connections).changed}
+		BaseContext: func(net.Listener) context.Context { return lasting }}
 	s.ended = make(chan struct{})
+	limited := httpstrict.Limit(s.server, accept.Listener(listener, n.Log(), "operators"), maxConnections)
 	go func() {
 		defer close(s.ended)
-		if err := httpstrict.Serve(s.server, netutil.LimitListener(accept.Listener(listener, n.Log(), "operators"), maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+		if err := httpstrict.Serve(s.server, limited); !errors.Is(err, http.ErrServerClosed) {
 			n.Log().Error("operators are not served any more", "node", n.ID(), "address", s.AdminAddr(), "error", err)
 		}
 	}()

@@ -53,7 +53,8 @@ type Config struct {
 
 	// AllowUnauthenticated lets a server listen beyond this machine although every client may call it, for a public API.
 	AllowUnauthenticated bool
-	// MaxConnections bounds how many connections are open at once. Default: 10,000. Further ones wait to be accepted.
+	// MaxConnections bounds how many connections are open at once. Default: 10,000. Further ones wait to be accepted, and those
+	// that have waited for their next request the longest, for a second at least, are closed for them.
 	MaxConnections int
 	// PerClient bounds what each client address holds open at once. Default: no bound.
 	PerClient ClientLimits

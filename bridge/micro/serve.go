@@ -12,11 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/accept"
+	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/internal/requestid"
 )
 
@@ -53,7 +52,6 @@ func (b *bridge) listenHTTP() error {
 		return errors.Join(l.Close(), fmt.Errorf("micro.Config: Listen %q: refusing to listen where other machines could call without proof: set Open where the network restricts "+
 			"who reaches it, or leave out the host (\":%s\") to be reached from this machine only", b.config.Listen, port))
 	}
-	b.listener = netutil.LimitListener(accept.Listener(l, b.node.Log(), "clients of go-micro"), maxConnections)
 	if b.address, err = b.advertised(l.Addr().String()); err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -62,6 +60,7 @@ func (b *bridge) listenHTTP() error {
 	protocols.SetUnencryptedHTTP2(true) // of go-micro's gRPC client
 	b.server = &http.Server{Protocols: protocols, Handler: http.HandlerFunc(b.serve), ReadHeaderTimeout: headLimit, ReadTimeout: headLimit + bodyLimit, IdleTimeout: idleLimit,
 		MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}
+	b.listener = httpstrict.Limit(b.server, accept.Listener(l, b.node.Log(), "clients of go-micro"), maxConnections)
 	return nil
 }
 

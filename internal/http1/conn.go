@@ -72,6 +72,8 @@ type conn struct {
 
 	whileGone atomic.Pointer[func()] // see WhileGone; nil for none
 
+	restsSince atomic.Uint64 // the tick since which net/http waits for the next request; 0 while it does not
+
 	// The watchdog's.
 	seen      uint64          // the state at the last tick
 	watched   syscall.RawConn // used to see whether the client has closed; nil if that is not possible

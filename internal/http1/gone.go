@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
-
-	"github.com/sabir-go/sabir/internal/httpstrict"
 )
 
 // WhileGone has f called every half second once the other end of a request's connection has closed it, also where bytes wait
@@ -26,19 +24,13 @@ type connKey struct{}
 
 // net/http calls withConn for each connection that it takes over. Those of HTTP/2 are always read from.
 func withConn(ctx context.Context, taken net.Conn) context.Context {
-	var t *tracked
-	switch over := taken.(type) {
-	case *httpstrict.Conn:
-		t, _ = over.Conn.(*tracked)
-	case *httpstrict.TLSConn:
-		t, _ = over.TLS.NetConn().(*tracked)
-	case *tls.Conn:
+	if _, multiplexed := taken.(*tls.Conn); multiplexed {
 		return ctx
 	}
-	if t == nil {
-		return ctx
+	if c := handed(taken); c != nil {
+		return context.WithValue(ctx, connKey{}, c)
 	}
-	return context.WithValue(ctx, connKey{}, t.of)
+	return ctx
 }
 
 // handedTicks is the number of ticks between two looks at a connection that net/http has.

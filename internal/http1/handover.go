@@ -76,6 +76,23 @@ func (c *conn) checked(over net.Conn, prefix []byte) *httpstrict.Conn {
 	})
 }
 
+// handed is the connection that net/http has as taken; nil for another one.
+func handed(taken net.Conn) *conn {
+	var t *tracked
+	switch over := taken.(type) {
+	case *httpstrict.Conn:
+		t, _ = over.Conn.(*tracked)
+	case *httpstrict.TLSConn:
+		t, _ = over.TLS.NetConn().(*tracked)
+	case *tls.Conn:
+		t, _ = over.NetConn().(*tracked)
+	}
+	if t == nil {
+		return nil
+	}
+	return t.of
+}
+
 // tracked is a socket that leaves the server's list when it is closed.
 type tracked struct {
 	net.Conn

@@ -100,6 +100,30 @@ func TestFurtherConnectionsWaitInTheBacklog(t *testing.T) {
 	}
 }
 
+func TestAConnectionThatRestsGivesItsPlaceToANewOne(t *testing.T) {
+	for _, path := range []string{"/fast", "/slow"} { // /slow is net/http's
+		h := newGated()
+		_, addr := serveWith(t, Config{Handler: h, Limits: Limits{Connections: 2}})
+		resting, busy := dial(t, addr), dial(t, addr)
+		resting.ask(get(path))
+		busy.send(get("/fast/stuck"))
+		<-h.entered
+		began := time.Now()
+		added := dial(t, addr)
+		if got := added.ask(get("/fast")); got.status != 200 {
+			t.Errorf("%s: the new one got %+v", path, got)
+		}
+		if took := time.Since(began); took < mayRest*9/10 {
+			t.Errorf("%s: it had a place after %v", path, took)
+		}
+		resting.wantEnd()
+		close(h.release)
+		if got := busy.read(); got.status != 200 {
+			t.Errorf("%s: the one whose handler ran got %+v", path, got)
+		}
+	}
+}
+
 // gated is a handler whose calls to /fast/wait report that they run, and wait for their context or to be let go.
 type gated struct {
 	handler

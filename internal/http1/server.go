@@ -47,7 +47,7 @@ type Handler interface {
 
 // Limits bounds what callers can make a server hold or wait for. A zero field stands for the default.
 type Limits struct {
-	Connections int // open at once; further ones wait in the system's backlog. Default 10,000.
+	Connections int // open at once; further ones wait in the system's backlog, and connections between two requests are closed for them. Default 10,000.
 	Abandoned   int // handlers that run on after Late answered for them. Default 1,000.
 
 	// Times are kept to 100 ms: none ends early, and none more than 200 ms late.
@@ -209,6 +209,9 @@ func (s *Server) setFallback() {
 	f.ConnState = func(c net.Conn, state http.ConnState) {
 		if state == http.StateHijacked {
 			httpstrict.ChangeProtocol(c)
+		}
+		if own := handed(c); own != nil {
+			own.noteState(state)
 		}
 		if changed != nil {
 			changed(c, state)

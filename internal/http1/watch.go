@@ -26,6 +26,7 @@ func (s *Server) watch() {
 			s.now.Add(1)
 			s.setFixed(now)
 			s.look()
+			s.makeSpace()
 		case <-s.stopWatchdog:
 			return
 		}

@@ -1,18 +1,25 @@
-package admin
+package httpstrict
 
 import (
 	"container/list"
 	"net"
 	"net/http"
 	"sync"
+
+	"golang.org/x/net/netutil"
 )
 
-// maxConnections bounds the connections that are open at once. When there are so many, the one that has waited for a request the longest is
-// closed, so that nobody keeps probes from being answered by connections that do nothing: what asks for health ends nodes that do not answer.
-const maxConnections = 1000
+// Limit bounds the connections of a server that are open at once: further ones wait in the system's backlog. When there are so many, the one that has
+// waited for a request the longest is closed, so that nobody keeps others out by connections that do nothing. It takes the server's ConnState. Give the
+// listener to [Serve].
+func Limit(server *http.Server, l net.Listener, most int) net.Listener {
+	server.ConnState = (&connections{most: most}).changed
+	return netutil.LimitListener(l, most)
+}
 
 // connections are those that are open.
 type connections struct {
+	most    int
 	mu      sync.Mutex
 	open    int
 	waiting list.List // of net.Conn: those between requests, the longest first
@@ -40,7 +47,7 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 		return
 	}
 	c.open++
-	if longest := c.waiting.Front(); c.open >= maxConnections && longest.Value != conn {
+	if longest := c.waiting.Front(); c.open >= c.most && longest.Value != conn {
 		c.waiting.Remove(longest)
 		delete(c.places, longest.Value.(net.Conn))
 		go longest.Value.(net.Conn).Close() // over TLS it says goodbye first
