@@ -63,9 +63,10 @@ const keyboard = `window.keyboard = (() => {
 		!(e.type === 'radio' && !e.checked && document.querySelector('input[type=radio][name="' + e.name + '"]:checked')) && // arrows go between radio buttons
 		!(e.tagName === 'SUMMARY' && e.parentElement.tagName !== 'DETAILS');
 	const looks = e => [e, e.parentElement, ...e.querySelectorAll('*')].map(x => { const s = getComputedStyle(x); return [s.outlineStyle, s.outlineColor, s.outlineWidth, s.boxShadow, s.borderColor, s.backgroundColor, s.stroke].join(); }).join(';');
-	// A control's own parts and its label do not cover it.
+	// A control's own parts and its label do not cover it. Of one that is higher than the page, such as a long table, what is on the page counts.
 	const seen = e => [...e.getClientRects()].some(r => [[.5, .5], [.1, .5], [.9, .5], [.5, .2], [.5, .8]].some(([x, y]) => {
-		const hit = document.elementFromPoint(r.left + r.width * x, r.top + r.height * y);
+		const top = r.height > innerHeight ? Math.max(r.top, 0) : r.top, bottom = r.height > innerHeight ? Math.min(r.bottom, innerHeight) : r.bottom;
+		const hit = document.elementFromPoint(r.left + r.width * x, top + (bottom - top) * y);
 		return hit && (e.contains(hit) || [...e.labels ?? []].some(l => l.contains(hit)));
 	}));
 	return {
