@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
@@ -22,7 +23,7 @@ type Lease struct {
 	done   chan struct{} // closed when the goroutine that renews it has ended
 	expiry *time.Timer   // ends the lease even while the store does not answer
 
-	giveBack sync.Once
+	givenBack atomic.Bool // whether Release was called
 
 	mu    sync.Mutex
 	until time.Time // when it ends unless it is renewed
@@ -64,13 +65,12 @@ func FromContext(ctx context.Context) *Lease {
 // Release gives the lease back, so that another process can have it at once. What is done under it must have ended. The lease is not held
 // after Release, whatever it returns: an error means that others wait until its time has passed. Releasing again does nothing.
 func (h *Lease) Release(ctx context.Context) error {
-	var err error
-	h.giveBack.Do(func() {
-		h.end(errReleased)
-		<-h.done
-		err = h.release(ctx)
-	})
-	return err
+	h.end(errReleased)
+	<-h.done
+	if h.givenBack.Swap(true) {
+		return nil
+	}
+	return h.release(ctx)
 }
 
 func (h *Lease) release(ctx context.Context) error {
