@@ -32,8 +32,8 @@ var (
 	errBadQuery = sabir.NewError(sabir.CodeInvalidArgument, "BadQuery", "the query cannot be answered")
 	// ErrSystemStopped: the system has stopped, or has not started.
 	ErrSystemStopped = sabir.NewError(sabir.CodeUnavailable, "SystemStopped", "the system of processes is not running").AsRetryable()
-	// errNotPermitted: the other node does not let others do that.
-	errNotPermitted = sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "the node does not permit that")
+	// ErrNotPermitted: the other node does not let others do that.
+	ErrNotPermitted = sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "the node does not permit that")
 	// errPanic is sabir.ErrPanic, to errors.Is, and says of processes what that says of handlers.
 	errPanic = sabir.NewError(sabir.CodeInternal, "Panic", "a callback panicked")
 	// errInitTimeout: Init did not end in time.

@@ -15,7 +15,7 @@ import (
 )
 
 // AllowRemoteSpawn lets processes of other nodes start this behaviour here, by Spawn with a Node: those of the nodes named, or of every
-// node of the cluster where none is. By default none may: they get NotPermitted. What the process is started with
+// node of the cluster where none is. By default none may: they get ErrNotPermitted. What the process is started with
 // travels like a message. Permitting a behaviour again replaces the nodes.
 //
 // In a cluster with cluster.Config.TLS or cluster.Config.NodeKeys, nodes are patterns of proven names, as sabir.Allow has them, and a node that
@@ -159,7 +159,7 @@ func (s *session) readSpawn(r *postReader) error {
 	node := s.system.nodeName()
 	known, ok := s.system.remote.permitted.Load(behavior)
 	if !ok || !s.system.remote.permits(behavior, known.(permission), s.link.Peer()) {
-		s.fail(number, problem(errNotPermitted, node, "to start %q here: see AllowRemoteSpawn of its Behavior", behavior))
+		s.fail(number, problem(ErrNotPermitted, node, "to start %q here: see AllowRemoteSpawn of its Behavior", behavior))
 		return nil
 	}
 	start, err := known.(permission).start.args(d, value)

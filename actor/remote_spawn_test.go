@@ -4,7 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 )
 
@@ -57,7 +56,7 @@ func TestABehaviourThatIsNotPermittedDoesNotStart(t *testing.T) {
 	childBehavior.AllowRemoteSpawn(m[1].System, "c", "d")
 	for _, b := range []*actor.Behavior[remoteChild, childArgs]{childBehavior, secretBehavior} {
 		_, err := actor.Spawn(m[0], b, childArgs{}, actor.SpawnConfig{Node: "b", Name: "kid"})
-		wantError(t, err, sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", ""))
+		wantError(t, err, actor.ErrNotPermitted)
 	}
 	_, err := actor.Spawn(m[0], childBehavior, childArgs{}, actor.SpawnConfig{Node: "nowhere"})
 	wantError(t, err, actor.ErrNoConnection)

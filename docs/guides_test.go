@@ -349,7 +349,7 @@ func TestPoliciesOfTheGuide(t *testing.T) {
 	}
 }
 
-func TestASignalOfTheGuideIsHeard(t *testing.T) {
+func TestTheSignalOfTheGuideReachesItsMiddleware(t *testing.T) {
 	users := sabir.NewService("users")
 	cached := policy.Cached{Cache: &policy.Cache{}, TTL: time.Minute, Clone: policy.CloneJSON()}
 	sabir.Handle(users, "get", func(context.Context, int) (string, error) { return "Ada", nil }, sabir.Use(cached))

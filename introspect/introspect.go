@@ -22,7 +22,7 @@ import (
 // Node describes a node of the cluster: the output of $node.info, and of $node.nodes for each that the asked one is linked with.
 type Node struct {
 	ID         string            `json:"id"`
-	State      string            `json:"state"` // "created", "starting", "running", "stopping" or "stopped"
+	State      string            `json:"state"` // "not started", "starting", "running", "stopping" or "stopped"
 	Since      time.Time         `json:"since"`
 	Addr       string            `json:"addr,omitempty"`      // where its links are dialled; "" outside a cluster
 	AdminAddr  string            `json:"adminAddr,omitempty"` // where probes and metrics are, see package admin; $node.info has it

@@ -72,8 +72,6 @@ var (
 	errApplicationNeeded = sabir.NewError(sabir.CodeFailedPrecondition, "ApplicationNeeded", "other applications need it")
 	// errApplicationNotStarted: the application, or one that it needs, did not start. It wraps the reason.
 	errApplicationNotStarted = sabir.NewError(sabir.CodeAborted, "ApplicationNotStarted", "the application did not start")
-	// errNotPermitted is that of package actor.
-	errNotPermitted = sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "the node does not permit that")
 	// errApplicationEnded: a permanent application has ended, or a transient one by a failure. It wraps the reason.
 	errApplicationEnded = sabir.NewError(sabir.CodeAborted, "ApplicationEnded", "an application has ended that all depends on")
 )

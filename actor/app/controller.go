@@ -102,7 +102,7 @@ func (c *controller) init(p *actor.Process, b *book) (err error) {
 // local refuses calls of other nodes, which have to come by a hand: see AllowRemoteSpawn.
 func local(p *actor.Process) error {
 	if p.SenderIsRemote() {
-		return problem(errNotPermitted, "applications are controlled from other nodes by app.On")
+		return problem(actor.ErrNotPermitted, "applications are controlled from other nodes by app.On")
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func TestApplicationIsControlledFromAnotherNodeThatIsPermitted(t *testing.T) {
 
 func TestApplicationIsNotControlledFromAnotherNodeWithoutPermission(t *testing.T) {
 	near, far := twoNodes(t)
-	if err := app.On(near, "far").Start(t.Context(), "a"); !errors.Is(err, sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "")) {
+	if err := app.On(near, "far").Start(t.Context(), "a"); !errors.Is(err, actor.ErrNotPermitted) {
 		t.Error(err)
 	}
 	if far.info("a").Running {

@@ -119,7 +119,7 @@ func processMonitor(t *testing.T, s *suite) {
 
 func processSpawn(t *testing.T, s *suite) {
 	ann, bob, cid := s.threeNodes.reachable(t)
-	if _, err := actor.Spawn(ann, testActors, start{}, actor.SpawnConfig{Node: "cid"}); !errors.Is(err, sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "")) {
+	if _, err := actor.Spawn(ann, testActors, start{}, actor.SpawnConfig{Node: "cid"}); !errors.Is(err, actor.ErrNotPermitted) {
 		t.Errorf("where nothing is permitted: %v", err)
 	}
 	for _, permitted := range []string{"nobody", cmp.Or(s.Proven, "ann")} {
@@ -127,7 +127,7 @@ func processSpawn(t *testing.T, s *suite) {
 		if permitted == s.Proven {
 			break // cid proves that name too
 		}
-		if _, err := actor.Spawn(cid, testActors, start{}, actor.SpawnConfig{Node: "bob"}); !errors.Is(err, sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "")) {
+		if _, err := actor.Spawn(cid, testActors, start{}, actor.SpawnConfig{Node: "bob"}); !errors.Is(err, actor.ErrNotPermitted) {
 			t.Errorf("from a node that is not permitted: %v", err)
 		}
 	}

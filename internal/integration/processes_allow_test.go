@@ -52,7 +52,7 @@ func TestProcessesAreStartedForTheCertificatesThatWereNamed(t *testing.T) {
 	for _, test := range []struct {
 		id, name string
 		want     error
-	}{{"a", "orders-1", nil}, {"orders-2", "mallory", sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "")}} {
+	}{{"a", "orders-1", nil}, {"orders-2", "mallory", actor.ErrNotPermitted}} {
 		system, _ := processNode(t, ca, test.id, test.name, &auditLog{}, actor.Config{}, cluster.Config{Seeds: []string{node.Info().Addr}})
 		var err error
 		awaitHolds(t, "the answer for "+test.name, func() bool {
@@ -85,7 +85,7 @@ func TestNoNodeThatIsNamedStartsProcessesWhereLinksShowNoNames(t *testing.T) {
 		err = spawnsAt(orders, "vault")
 		return !errors.Is(err, actor.ErrNoConnection)
 	})
-	if !errors.Is(err, sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "")) || !log.has("msg=audit", "node=orders-1", "verdict=refused") {
+	if !errors.Is(err, actor.ErrNotPermitted) || !log.has("msg=audit", "node=orders-1", "verdict=refused") {
 		t.Errorf("a node that calls itself orders-1 starts a process: %v", err)
 	}
 }
@@ -135,7 +135,7 @@ func TestProcessesGoByTheKeysOfNodes(t *testing.T) {
 	for id, test := range map[string]struct {
 		key  string
 		want error
-	}{"orders-1": {ordersKey, nil}, "billing-1": {billingKey, sabir.NewError(sabir.CodePermissionDenied, "NotPermitted", "")}} {
+	}{"orders-1": {ordersKey, nil}, "billing-1": {billingKey, actor.ErrNotPermitted}} {
 		system, _ := start(id, test.key, node.Info().Addr, &auditLog{}, actor.Config{})
 		var err error
 		awaitHolds(t, "the answer for "+id, func() bool {
