@@ -34,6 +34,7 @@ import (
 	"github.com/sabir-go/sabir/internal/accept"
 	"github.com/sabir-go/sabir/internal/httpaccess"
 	"github.com/sabir-go/sabir/internal/httpstrict"
+	"golang.org/x/net/netutil"
 )
 
 // Serve lets a node serve its operators on an address while it runs. Options are [Metrics], [Profiler], [AllowUnauthenticatedMetrics],
@@ -71,7 +72,7 @@ func AllowUnauthenticatedMetrics() gateway.HTTPOption {
 // They cost nothing while nobody asks. A profile or a trace lasts two minutes at most, and one of each kind is made at a time.
 func Profiler() gateway.HTTPOption { return option(func(s *server) { s.profiler = true }).add() }
 
-// maxConnections bounds the connections that are open at once: see [httpstrict.Limit]. What asks for health ends nodes that do not answer.
+// maxConnections bounds the connections that are open at once: see [httpstrict.MakeSpace]. What asks for health ends nodes that do not answer.
 const maxConnections = 1000
 
 // server serves a node's operators. It is an extension and not a gateway, because gateways open when the services have started, and
@@ -112,7 +113,8 @@ func (s *server) Start(ctx context.Context, n *sabir.Node) error {
 		ErrorLog:    slog.NewLogLogger(n.Log().Handler(), slog.LevelDebug), // what peers do wrong
 		BaseContext: func(net.Listener) context.Context { return lasting }}
 	s.ended = make(chan struct{})
-	limited := httpstrict.Limit(s.server, accept.Listener(listener, n.Log(), "operators"), maxConnections)
+	httpstrict.MakeSpace(s.server, maxConnections)
+	limited := netutil.LimitListener(accept.Listener(listener, n.Log(), "operators"), maxConnections)
 	go func() {
 		defer close(s.ended)
 		if err := httpstrict.Serve(s.server, limited); !errors.Is(err, http.ErrServerClosed) {

@@ -17,6 +17,7 @@ import (
 	"github.com/sabir-go/sabir/internal/accept"
 	"github.com/sabir-go/sabir/internal/httpstrict"
 	"github.com/sabir-go/sabir/internal/requestid"
+	"golang.org/x/net/netutil"
 )
 
 const (
@@ -60,7 +61,8 @@ func (b *bridge) listenHTTP() error {
 	protocols.SetUnencryptedHTTP2(true) // of go-micro's gRPC client
 	b.server = &http.Server{Protocols: protocols, Handler: http.HandlerFunc(b.serve), ReadHeaderTimeout: headLimit, ReadTimeout: headLimit + bodyLimit, IdleTimeout: idleLimit,
 		MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}
-	b.listener = httpstrict.Limit(b.server, accept.Listener(l, b.node.Log(), "clients of go-micro"), maxConnections)
+	httpstrict.MakeSpace(b.server, maxConnections)
+	b.listener = netutil.LimitListener(accept.Listener(l, b.node.Log(), "clients of go-micro"), maxConnections)
 	return nil
 }
 

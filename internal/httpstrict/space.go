@@ -5,17 +5,11 @@ import (
 	"net"
 	"net/http"
 	"sync"
-
-	"golang.org/x/net/netutil"
 )
 
-// Limit bounds the connections of a server that are open at once: further ones wait in the system's backlog. When there are so many, the one that has
-// waited for a request the longest is closed, so that nobody keeps others out by connections that do nothing. It takes the server's ConnState. Give the
-// listener to [Serve].
-func Limit(server *http.Server, l net.Listener, most int) net.Listener {
-	server.ConnState = (&connections{most: most}).changed
-	return netutil.LimitListener(l, most)
-}
+// MakeSpace has a server whose listener takes so many connections at once, and no more, close the one that has waited for a request the longest when there
+// are so many, so that nobody keeps others out by connections that do nothing. It takes the server's ConnState; call it before [Serve].
+func MakeSpace(server *http.Server, most int) { server.ConnState = (&connections{most: most}).changed }
 
 // connections are those that are open.
 type connections struct {
