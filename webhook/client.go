@@ -29,8 +29,9 @@ type Endpoint struct {
 	ID string
 	// URL gets the events, with POST: "https://example.com/hooks".
 	URL string
-	// Secret signs the requests by the rules of Standard Webhooks: "whsec_" and 24 to 64 random bytes as base64. "" leaves them unsigned.
-	Secret string
+	// Secrets sign the requests by the rules of Standard Webhooks: "whsec_" and 24 to 64 random bytes as base64, at most four. While one is replaced,
+	// both are here: a request has the signature of each, so that the receiver may change its own at any time. nil leaves requests unsigned.
+	Secrets []string
 	// Events are patterns of the names that a [Delivery] sends here, such as "orders.*". nil is all.
 	Events []string
 	// Binary sends a single event in the binary form, with its attributes as headers. A signature does not cover these, so [Receive] takes no signed event
@@ -147,12 +148,12 @@ func newRequest(to Endpoint, events []Event) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	if to.Secret != "" {
-		key, err := keyOf(to.Secret)
+	if len(to.Secrets) > 0 {
+		keys, err := keysOf(to.Secrets)
 		if err != nil {
 			return nil, fmt.Errorf("the webhook %s: %w", to.name(), err)
 		}
-		signed(header, key, events[0].ID, time.Now(), body) // the same id in each attempt
+		signed(header, keys, events[0].ID, time.Now(), body) // the same id in each attempt
 	}
 	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, u.String(), bytes.NewReader(body))
 	if err != nil {

@@ -61,7 +61,7 @@ func TestAnEventComesAgainUntilItsReceiverHasTakenIt(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	node, _ := deliver(t, always(webhook.Endpoint{ID: "a", URL: server.URL + "/orders", Secret: secret}, webhook.Endpoint{ID: "b", URL: server.URL + "/none", Events: []string{"orders.gone"}}))
+	node, _ := deliver(t, always(webhook.Endpoint{ID: "a", URL: server.URL + "/orders", Secrets: []string{secret}}, webhook.Endpoint{ID: "b", URL: server.URL + "/none", Events: []string{"orders.gone"}}))
 	emit(t, node, "orders.placed")
 	first := <-ids
 	for range 2 {
@@ -175,11 +175,32 @@ func TestAddressesOfThePrivateNetworkAreNotCalled(t *testing.T) {
 	}
 }
 
+// A receiver may change to the new secret at any time, before or after the sender knows of it.
+func TestWhileASecretIsReplacedReceiversOfEitherTakeARequest(t *testing.T) {
+	e := webhook.Event{ID: "1", Source: "/s", Type: "orders.placed"}
+	for about, known := range map[string]string{"the old one": otherSecret, "the new one": secret} {
+		taken := make(chan string, 1)
+		node := start(t, nil, webhook.Receive("/hooks", webhook.Receiver{Secrets: []string{known}, Take: func(_ context.Context, e webhook.Event) error {
+			taken <- e.ID
+			return nil
+		}}))
+		to := webhook.Endpoint{ID: "x", URL: "http://" + node.HTTPAddr() + "/hooks", Secrets: []string{secret, otherSecret}}
+		if err := here.Send(t.Context(), to, e); err != nil {
+			t.Errorf("%s: %v", about, err)
+			continue
+		}
+		if id := <-taken; id != "1" {
+			t.Errorf("%s: took %q", about, id)
+		}
+	}
+}
+
 func TestEndpointsThatCannotBeMeantAreRefused(t *testing.T) {
 	e := webhook.Event{ID: "1", Source: "/s", Type: "t"}
 	for about, to := range map[string]webhook.Endpoint{
-		"no URL": {}, "a relative one": {URL: "/hooks"}, "another scheme": {URL: "file:///etc/passwd"}, "a password": {URL: "http://a:hunter2@127.0.0.1/"}, "a short secret": {URL: "http://127.0.0.1/", Secret: "whsec_aHVudGVyMg=="},
-		"no base64": {URL: "http://127.0.0.1/", Secret: "hunter2"},
+		"no URL": {}, "a relative one": {URL: "/hooks"}, "another scheme": {URL: "file:///etc/passwd"}, "a password": {URL: "http://a:hunter2@127.0.0.1/"}, "a short secret": {URL: "http://127.0.0.1/", Secrets: []string{"whsec_aHVudGVyMg=="}},
+		"five secrets": {URL: "http://127.0.0.1/", Secrets: []string{secret, secret, secret, secret, secret}},
+		"no base64":    {URL: "http://127.0.0.1/", Secrets: []string{"hunter2"}},
 	} {
 		if err := here.Send(t.Context(), to, e); err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "aHVudGVyMg") {
 			t.Errorf("%s: %v", about, err)

@@ -9,12 +9,12 @@ import (
 // Signed is the headers of a signature.
 func Signed(t testing.TB, secret, id string, at time.Time, body []byte) http.Header {
 	t.Helper()
-	key, err := keyOf(secret)
+	keys, err := keysOf([]string{secret})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := http.Header{}
-	signed(h, key, id, at, body)
+	signed(h, keys, id, at, body)
 	return h
 }
 

@@ -188,7 +188,7 @@ func TestTheLibrariesForJavaScriptSendAndReadSignedEvents(t *testing.T) {
 	e := webhook.Event{ID: "1", Source: "/shop", Type: "orders.placed", Subject: "s", Time: moment, Data: []byte(`{"id":"世界"}`), Extensions: map[string]string{"myext": "kept"}}
 	const want = `{"id":"1","source":"/shop","type":"orders.placed","subject":"s","time":"2026-01-02T03:04:05.678Z","myext":"kept","data":{"id":"世界"}}`
 	for about, to := range map[string]webhook.Endpoint{"structured": {}, "binary": {Binary: true}} {
-		to.ID, to.URL, to.Secret = "js", url, secret
+		to.ID, to.URL, to.Secrets = "js", url, []string{secret}
 		if err := here.Send(t.Context(), to, e); err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +196,7 @@ func TestTheLibrariesForJavaScriptSendAndReadSignedEvents(t *testing.T) {
 			t.Errorf("%s: %s, want %s", about, got, want)
 		}
 	}
-	if err := here.Send(t.Context(), webhook.Endpoint{ID: "js", URL: url, Secret: secret}, e, e); err != nil {
+	if err := here.Send(t.Context(), webhook.Endpoint{ID: "js", URL: url, Secrets: []string{secret}}, e, e); err != nil {
 		t.Fatal(err)
 	}
 	if got := line(); got != "["+want+","+want+"]" {

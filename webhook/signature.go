@@ -53,6 +53,25 @@ func keyOf(text string) ([]byte, error) {
 	return key, nil
 }
 
+// maxSecrets bounds the signatures of a request: receivers read the header by parts and refuse long ones.
+const maxSecrets = 4
+
+// keysOf reads the secrets of an endpoint.
+func keysOf(secrets []string) ([][]byte, error) {
+	if len(secrets) > maxSecrets {
+		return nil, fmt.Errorf("it has %d secrets, and at most %d may sign", len(secrets), maxSecrets)
+	}
+	keys := make([][]byte, len(secrets))
+	for i, secret := range secrets {
+		key, err := keyOf(secret)
+		if err != nil {
+			return nil, err
+		}
+		keys[i] = key
+	}
+	return keys, nil
+}
+
 // sign returns the signature of a body: v1, HMAC with SHA-256.
 func sign(key []byte, id, at string, body []byte) string {
 	mac := hmac.New(sha256.New, key)
@@ -61,12 +80,16 @@ func sign(key []byte, id, at string, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// signed sets the headers of the signature.
-func signed(header http.Header, key []byte, id string, now time.Time, body []byte) {
+// signed sets the headers of the signatures, one for each key.
+func signed(header http.Header, keys [][]byte, id string, now time.Time, body []byte) {
 	at := strconv.FormatInt(now.Unix(), 10)
+	signatures := make([]string, len(keys))
+	for i, key := range keys {
+		signatures[i] = sign(key, id, at, body)
+	}
 	header.Set(idHeader, id)
 	header.Set(timeHeader, at)
-	header.Set(signatureHeader, sign(key, id, at, body))
+	header.Set(signatureHeader, strings.Join(signatures, " "))
 }
 
 // verify returns why a request is not signed by one of the keys; nil where it is.
@@ -93,22 +116,20 @@ func verify(keys [][]byte, header http.Header, now time.Time, body []byte) error
 	return errors.New("no signature of the request is by a secret of this server")
 }
 
-// shown is an endpoint without its secret and the query of its URL, which may hold one too.
+// shown is an endpoint without its secrets and the query of its URL, which may hold one too.
 func (e Endpoint) shown() any {
 	type shown Endpoint // without the methods
-	if e.Secret != "" {
-		e.Secret = redact.Hidden
-	}
+	e.Secrets = nil
 	if u, err := url.Parse(e.URL); err != nil || u.User != nil || u.RawQuery != "" {
 		e.URL = redact.Hidden
 	}
 	return shown(e)
 }
 
-// Format keeps the secret out of what fmt prints.
+// Format keeps the secrets out of what fmt prints.
 func (e Endpoint) Format(f fmt.State, verb rune) { redact.Print(f, verb, e.shown()) }
 
-// MarshalJSON keeps the secret out of JSON, which logs write. A program that keeps its endpoints as JSON needs a type of its own.
+// MarshalJSON keeps the secrets out of JSON, which logs write. A program that keeps its endpoints as JSON needs a type of its own.
 func (e Endpoint) MarshalJSON() ([]byte, error) { return json.Marshal(e.shown()) }
 
 // shown is a receiver without its secrets.
