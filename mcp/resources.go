@@ -147,8 +147,7 @@ func (s *server) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (
 		return nil, readError(r.Params.URI, p)
 	}
 	return &sdk.ReadResourceResult{
-		Cacheable: sdk.Cacheable{CacheScope: "private"}, // the action answers this caller
-		Contents:  []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: a.Header().Get("Content-Type"), Text: string(a.Body)}},
+		Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: a.Header().Get("Content-Type"), Text: string(a.Body)}},
 	}, nil
 }
 

@@ -62,11 +62,16 @@ func TestNamedActionsThatReadAreResources(t *testing.T) {
 	}
 }
 
-func TestAResourceIsKeptForItsCallerOnly(t *testing.T) {
+func TestAnswersAreKeptForTheirCallerOnly(t *testing.T) {
 	_, base := start(t, []*sabir.Service{orders()}, mcp.At("/mcp", mcp.Config{Resources: []string{"orders.*"}}))
-	result, err := connect(t, base+"/mcp", withoutSessions, nil).ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "orders://o-2"})
+	session := connect(t, base+"/mcp", withoutSessions, nil)
+	result, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "orders://o-2"})
 	if err != nil || result.CacheScope != "private" {
-		t.Errorf("%+v, %v", result, err)
+		t.Errorf("a resource: %+v, %v", result, err)
+	}
+	tools, err := session.ListTools(t.Context(), nil)
+	if err != nil || tools.CacheScope != "private" {
+		t.Errorf("a list: %+v, %v", tools, err)
 	}
 }
 

@@ -55,7 +55,9 @@ type server struct {
 func newServer(site web.Site, c config) *server {
 	s := &server{site: site, config: c}
 	capabilities := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: true}}
-	options := &sdk.ServerOptions{Instructions: c.Instructions, PageSize: c.PageSize, Capabilities: capabilities}
+	options := &sdk.ServerOptions{Instructions: c.Instructions, PageSize: c.PageSize, Capabilities: capabilities,
+		// What an intermediary kept of one caller's answer, or of a list, would pass by the authentication of this server.
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }}
 	if len(c.Resources) > 0 {
 		capabilities.Resources = &sdk.ResourceCapabilities{ListChanged: true}
 	}
