@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -272,6 +273,29 @@ func errorsOfSabirAreMoleculersClasses(t *testing.T, n *sabir.Node, js *peer) {
 	}
 }
 
+// registryOf is what a list of $node says: of each item its name, its nodes, and the names of what it offers.
+func registryOf(t *testing.T, result []byte) (list []string) {
+	t.Helper()
+	var items []struct {
+		ID, Name, FullName, Group, NodeID string
+		Count                             int
+		Nodes                             []string
+		Actions                           map[string]any
+		Events                            map[string]any
+		Endpoints                         []struct{ NodeID string }
+	}
+	if err := json.Unmarshal(result, &items); err != nil {
+		t.Fatalf("%s: %v", result, err)
+	}
+	for _, i := range items {
+		slices.Sort(i.Nodes)
+		slices.SortFunc(i.Endpoints, func(a, b struct{ NodeID string }) int { return strings.Compare(a.NodeID, b.NodeID) })
+		list = append(list, fmt.Sprint(i.ID, i.Name, i.FullName, i.Group, i.NodeID, i.Count, i.Nodes, slices.Sorted(maps.Keys(i.Actions)), slices.Sorted(maps.Keys(i.Events)), i.Endpoints))
+	}
+	slices.Sort(list)
+	return list
+}
+
 func moleculersToolsSeeTheNode(t *testing.T, n *sabir.Node, js *peer) {
 	var list []string
 	js.must(&list, "nodes")
@@ -286,6 +310,27 @@ func moleculersToolsSeeTheNode(t *testing.T, n *sabir.Node, js *peer) {
 		if out, err := js.call("$node."+action, nil, map[string]any{"nodeID": "go"}); err != nil || len(out.Result) < 2 {
 			t.Errorf("$node.%s: %s, %v", action, out.Result, err)
 		}
+	}
+	for action, params := range map[string][]map[string]any{
+		"list":     {{}},
+		"services": {{}, {"skipInternal": true, "withActions": true}, {"grouping": false, "withEvents": "true"}},
+		"actions":  {{}, {"skipInternal": true, "withEndpoints": true}},
+		"events":   {{}, {"skipInternal": true, "withEndpoints": true}},
+	} {
+		for _, p := range params {
+			own, err := js.call("$node."+action, p, map[string]any{"nodeID": js.id})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := js.call("$node."+action, p, map[string]any{"nodeID": "go"})
+			if got, want := registryOf(t, out.Result), registryOf(t, own.Result); err != nil || !slices.Equal(got, want) {
+				t.Errorf("$node.%s %v lists\n%s\nMoleculer lists\n%s\n%v", action, p, strings.Join(got, "\n"), strings.Join(want, "\n"), err)
+			}
+		}
+	}
+	local, err := js.call("$node.services", map[string]any{"onlyLocal": true, "skipInternal": true}, map[string]any{"nodeID": "go"})
+	if got := registryOf(t, local.Result); err != nil || len(got) == 0 || strings.Contains(strings.Join(got, " "), js.id) {
+		t.Errorf("onlyLocal: %v, %v", got, err)
 	}
 	var there bool
 	if js.must(&there, "ping", "go"); !there {

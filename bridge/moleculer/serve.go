@@ -8,6 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec"
+	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/gateway"
 )
 
@@ -147,7 +148,13 @@ func (s *served) call(action *sabir.Action, input codec.Codec, dst []byte) ([]by
 	b, r := s.bridge, &s.request
 	if strings.HasPrefix(r.Action, "$") {
 		if own := nodeActions[r.Action]; own != nil {
-			return b.wire.values.Append(dst, own(b))
+			var params asked
+			_ = b.wire.values.Decode(b.wire.present(r.Params), &params) // what is no object asks for nothing particular
+			text, err := json.Codec.Append(nil, own(b, params))         // what INFO of others has is JSON, which other serializers must not take as bytes
+			if err != nil {
+				return dst, err
+			}
+			return b.wire.values.Append(dst, raw(text))
 		}
 	}
 	if action == nil {
