@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -26,7 +27,7 @@ import (
 const (
 	// idleTime is for how long a side keeps a link on which it has begun nothing, unless the configuration has another time.
 	idleTime = 30 * time.Second
-	// neighbourCount is the most neighbours that a node chooses; fewer in a small cluster. As many others choose it, as a rule. With four, all
+	// neighbourCount is the most neighbours that a node chooses; fewer in a small cluster. As many others choose it. With four, all
 	// nodes of a thousand hear of something after four or five steps, and every one still has others when some are lost at once.
 	neighbourCount = 4
 	// unheardTime is for how long a member may be without a summary before it is dialled, which gets its catalog as well.
@@ -353,36 +354,32 @@ func (m *Mesh) receiveRest(l *wire.Link, data []byte) {
 	}
 }
 
-// chooseNeighbours makes some of the members this node's neighbours. One is its successor in the ring of all nodes, in the order of hashes of
-// their ids: so what one node hears, all hear, as long as they know the same members. The others are those with the highest scores for this node
-// (rendezvous hashing), so that of all nodes each is chosen about as often, and the coming and going of one changes few. The caller holds mu.
+// chooseNeighbours makes some of the members this node's neighbours: its successor in each of several rings of all nodes, in the order of hashes of
+// their ids that differ from ring to ring. What one node hears, all hear, as long as they know the same members: one ring is enough for that, and the
+// others make the ways short. Each node is the successor of one other in each ring, so none has many more links than the rest, and the coming and
+// going of one changes one neighbour in each. The caller holds mu.
 func (m *Mesh) chooseNeighbours() {
 	if !m.membersChanged {
 		return
 	}
 	m.membersChanged = false
-	var list []scored
-	self := xxhash.Sum64String(m.config.Node)
+	var list []*Peer
 	for _, p := range m.peers {
 		p.neighbour = false
 		if p.member.ID != "" && !p.member.ClientOnly && !p.leaving {
-			list = append(list, scored{p, xxhash.Sum64String(p.ID) - self - 1, xxhash.Sum64String(m.config.Node + " " + p.ID)})
+			list = append(list, p)
 		}
 	}
 	if len(list) == 0 {
 		return
 	}
-	slices.SortFunc(list, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
-	next := slices.MinFunc(list, func(a, b scored) int { return cmp.Compare(a.behind, b.behind) })
-	for _, one := range append(list[:min(neighbourCount-1, len(list)/8)], next) {
-		one.peer.neighbour = true
-		m.maintain(one.peer)
+	for ring := range 1 + min(neighbourCount-1, len(list)/8) {
+		self := place(m.config.Node, ring)
+		next := slices.MinFunc(list, func(a, b *Peer) int { return cmp.Compare(place(a.ID, ring)-self-1, place(b.ID, ring)-self-1) })
+		next.neighbour = true
+		m.maintain(next)
 	}
 }
 
-// scored is a member that may become a neighbour.
-type scored struct {
-	peer   *Peer
-	behind uint64 // how far in the ring
-	score  uint64
-}
+// place is where a node stands in a ring.
+func place(node string, ring int) uint64 { return xxhash.Sum64String(strconv.Itoa(ring) + " " + node) }
