@@ -52,34 +52,34 @@ func newDiscovery(b *bridge) *discovery {
 
 // start begins to look.
 func (d *discovery) start() {
-	names := d.interfaces()
-	if len(names) == 0 {
+	wanted := d.interfaces()
+	if len(wanted) == 0 {
 		close(d.ready)
 		return
 	}
 	for number := range d.bridge.Registries {
-		for _, name := range names {
+		for key, name := range wanted {
 			d.pending[listKey{number, 'i', name}] = true
-			d.pending[listKey{number, 'm', name}] = true
+			d.pending[listKey{number, 'm', key.name}] = true
 		}
 	}
 	for number, r := range d.bridge.Registries {
 		d.bridge.running.Go(func() {
 			r.Run(d.bridge.ctx, d.bridge.node.Log(), func(ctx context.Context, s RegistrySession) error {
 				look := &lookout{discovery: d, session: s, registry: number, applications: make(map[string]bool)}
-				return look.run(ctx, names)
+				return look.run(ctx, wanted)
 			})
 		})
 	}
 }
 
-// interfaces are the names of those that are looked for.
-func (d *discovery) interfaces() []string {
-	names := make(map[string]bool)
+// interfaces are those that are looked for, with the names of their lists.
+func (d *discovery) interfaces() map[key]string {
+	wanted := make(map[key]string)
 	for _, m := range d.bridge.discover {
-		names[m.name] = true
+		wanted[m.key()] = m.serviceKey()
 	}
-	return slices.Sorted(maps.Keys(names))
+	return wanted
 }
 
 // wait waits until each registry has said what it has, or ctx ends.

@@ -27,12 +27,16 @@ type lookout struct {
 }
 
 // run looks until ctx ends or something goes wrong.
-func (l *lookout) run(ctx context.Context, names []string) error {
+func (l *lookout) run(ctx context.Context, wanted map[key]string) error {
 	l.ctx, l.failed = context.WithCancelCause(ctx)
 	defer l.failed(nil)
-	for _, name := range names {
-		l.do(func() error { return l.watchInterface(name) })
-		l.do(func() error { return l.watchApplications(name) })
+	mapped := make(map[string]bool) // applications are those of all versions of an interface
+	for of, list := range wanted {
+		l.do(func() error { return l.watchInterface(of, list) })
+		if !mapped[of.name] {
+			mapped[of.name] = true
+			l.do(func() error { return l.watchApplications(of.name) })
+		}
 	}
 	l.tasks.Wait()
 	return context.Cause(l.ctx)
@@ -52,13 +56,13 @@ func (l *lookout) next(changed <-chan struct{}, again <-chan time.Time) error {
 }
 
 // watchInterface reads the providers of an interface whenever they change.
-func (l *lookout) watchInterface(name string) error {
+func (l *lookout) watchInterface(of key, list string) error {
 	for {
-		urls, changed, err := l.session.Providers(l.ctx, name)
+		urls, changed, err := l.session.Providers(l.ctx, of.name, of.version, of.group)
 		if err != nil {
-			return fmt.Errorf("the providers of %s: %w", name, err)
+			return fmt.Errorf("the providers of %s: %w", list, err)
 		}
-		l.discovery.set(listKey{l.registry, 'i', name}, l.parse(name, urls))
+		l.discovery.set(listKey{l.registry, 'i', list}, l.parse(list, urls))
 		if err := l.next(changed, nil); err != nil {
 			return err
 		}

@@ -5,7 +5,8 @@ import (
 	"log/slog"
 )
 
-// Registry tells providers and consumers of Dubbo of each other. Package bridge/dubbo/zookeeper has that of ZooKeeper; implement it for others.
+// Registry tells providers and consumers of Dubbo of each other. Packages bridge/dubbo/zookeeper and bridge/dubbo/nacos have those of ZooKeeper and
+// Nacos; implement it for others.
 type Registry interface {
 	// Run keeps a session with the registry until ctx ends, again and again where one was lost, and reports in the log what goes wrong. It calls
 	// work for each session, with a context that ends with it; work returns when that has ended, or with the error for which it is called
@@ -23,8 +24,8 @@ type RegistrySession interface {
 	ProvideInstance(ctx context.Context, instance Instance) error
 	// MapInterface adds an application to those that provide the interface, where it stays.
 	MapInterface(ctx context.Context, iface, application string) error
-	// Providers lists the URLs of the providers of an interface.
-	Providers(ctx context.Context, iface string) (urls []string, changed <-chan struct{}, err error)
+	// Providers lists the URLs of the providers of an interface of a version and a group, each "" for none. Those of others may be among them.
+	Providers(ctx context.Context, iface, version, group string) (urls []string, changed <-chan struct{}, err error)
 	// Applications lists the applications that provide an interface.
 	Applications(ctx context.Context, iface string) (names []string, changed <-chan struct{}, err error)
 	// Instances lists the instances of an application. Those that cannot be read are left out.

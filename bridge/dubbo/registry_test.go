@@ -21,15 +21,23 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/dubbo"
+	"github.com/sabir-go/sabir/bridge/dubbo/nacos"
 	"github.com/sabir-go/sabir/bridge/dubbo/zookeeper"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/secret"
 )
 
-// What programs of Java need beside jars to use ZooKeeper.
-func init() { maps.Copy(jars, brokers.DubboZooKeeperJars) }
+// What programs of Java need beside jars to use registries.
+func init() {
+	maps.Copy(jars, brokers.DubboZooKeeperJars)
+	maps.Copy(jars, brokers.DubboNacosJars)
+}
 
 // at is the server as a registry.
 func at(server *brokers.Server) []dubbo.Registry {
+	if server.Kind() == brokers.Nacos {
+		return []dubbo.Registry{&nacos.Registry{Servers: []string{server.Addr()}, User: "nacos", Password: secret.New(nacosPassword)}}
+	}
 	return []dubbo.Registry{&zookeeper.Registry{Servers: []string{server.Addr()}, SessionTimeout: 4 * time.Second}}
 }
 
@@ -73,7 +81,7 @@ func javaProvider(t *testing.T, server *brokers.Server, application, mode, metad
 	if err != nil {
 		t.Fatal(err)
 	}
-	return run(t, "RegisteredProvider", append([]string{server.URL(), application, port, mode, metadata}, parameters...)...), port
+	return run(t, "RegisteredProvider", append([]string{forJava(server), application, port, mode, metadata}, parameters...)...), port
 }
 
 func (p *process) ask(t *testing.T, what string) string {
@@ -94,7 +102,7 @@ func TestJavaConsumersFindANodeByZooKeeper(t *testing.T) {
 				Serve: map[string][]dubbo.Interface{scheme + "://" + address: {{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0"}}}}))
 			consumers := make(map[string]*process)
 			for _, migration := range []string{"FORCE_INTERFACE", "FORCE_APPLICATION", "APPLICATION_FIRST"} {
-				consumers[migration] = run(t, "RegisteredConsumer", server.URL(), migration)
+				consumers[migration] = run(t, "RegisteredConsumer", forJava(server), migration)
 			}
 			for migration, consumer := range consumers {
 				consumer.until("ready")
@@ -258,7 +266,7 @@ func TestAConsumerLosesNoCallWhileANodeStops(t *testing.T) {
 	first, second := registeredForJava(t, server, "go-1"), registeredForJava(t, server, "go-2")
 	eventually(t, "both nodes", func() bool { return len(entered(c, "/dubbo/com.shop.OrderService/providers")) == 2 })
 	for _, migration := range []string{"FORCE_INTERFACE", "FORCE_APPLICATION"} {
-		consumer := run(t, "RegisteredConsumer", server.URL(), migration)
+		consumer := run(t, "RegisteredConsumer", forJava(server), migration)
 		consumer.until("ready")
 		seen := make(map[string]bool)
 		eventually(t, "calls of both nodes", func() bool {

@@ -273,7 +273,7 @@ func errorsOfSabirAreMoleculersClasses(t *testing.T, n *sabir.Node, js *peer) {
 	}
 }
 
-// registryOf is what a list of $node says: of each item its name, its nodes, and the names of what it offers.
+// registryOf reads a list of $node: of each item its name, its nodes, and the names of its actions and events.
 func registryOf(t *testing.T, result []byte) (list []string) {
 	t.Helper()
 	var items []struct {

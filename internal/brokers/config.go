@@ -24,6 +24,8 @@ const (
 	Consul Kind = "consul"
 	// ZooKeeper is a registry of services: one server of ZooKeeper, whose sessions last 1 to 10 seconds. It has no users and no TLS here.
 	ZooKeeper Kind = "zookeeper"
+	// Nacos is a registry of services: one server of Nacos 3, which has no TLS here. With a Password its user is nacos.
+	Nacos Kind = "nacos"
 )
 
 // Config configures a broker. The zero Config admits all clients on this machine, without TLS, in a new folder.
@@ -91,6 +93,8 @@ func recipeOf(kind Kind) (recipe, error) {
 		return recipe{"http", "http", "consul, of bullseye; else it is built from the module proxy where SABIR_TEST_ALL is set", time.Minute, consulProgram, startConsul, consulAnswers}, nil
 	case ZooKeeper:
 		return recipe{"zookeeper", "", "default-jdk-headless", time.Minute, installed("java"), startZooKeeper, zooKeeperAnswers}, nil
+	case Nacos:
+		return recipe{"http", "", "default-jdk-headless", 2 * time.Minute, installed("java"), startNacos, nacosAnswers}, nil
 	}
-	return recipe{}, fmt.Errorf("there is no broker %q: want brokers.NATS, Redis, Mosquitto, RabbitMQ, Etcd, Consul or ZooKeeper", string(kind))
+	return recipe{}, fmt.Errorf("there is no broker %q: want brokers.NATS, Redis, Mosquitto, RabbitMQ, Etcd, Consul, ZooKeeper or Nacos", string(kind))
 }

@@ -37,3 +37,19 @@ var DubboZooKeeperJars = map[string]string{
 	"com/fasterxml/jackson/core/jackson-core/2.13.5/jackson-core-2.13.5.jar":               "48f36a025311d0464ad8dda4512a20c79e279a9550f63f3179d731d94482474b",
 	"com/fasterxml/jackson/core/jackson-annotations/2.13.5/jackson-annotations-2.13.5.jar": "80aea8ed7232db5040ced4b3f982f29da95bb3d802343dbf6fd82ccd98c21c4f",
 }
+
+// DubboNacosJars are those that such a program needs besides those for ZooKeeper to use Nacos.
+var DubboNacosJars = map[string]string{
+	"com/alibaba/nacos/nacos-auth-plugin/2.5.1/nacos-auth-plugin-2.5.1.jar":                         "7ff5d9ff863b8b8733bc94665f63596f4b71e071d8f98de76e1ef125a86e74a6",
+	"com/alibaba/nacos/nacos-client/2.5.1/nacos-client-2.5.1.jar":                                   "7f8dd4b26ea79391f1aa6118c797dda67b541c797adc90cdf3176b827ed2df77",
+	"com/alibaba/nacos/nacos-encryption-plugin/2.5.1/nacos-encryption-plugin-2.5.1.jar":             "92349cc0e6a850d1d95bdfc11d894268722e6487cd01c90d8ef025127c0de4d5",
+	"commons-codec/commons-codec/1.11/commons-codec-1.11.jar":                                       "e599d5318e97aa48f42136a2927e6dfa4e8881dff0e6c8e3109ddbbff51d7b7d",
+	"io/prometheus/simpleclient/0.15.0/simpleclient-0.15.0.jar":                                     "a43d6c00e3964a7063c1360ddcddc598df4f8e659a8313b27f90e4c555badb1d",
+	"io/prometheus/simpleclient_tracer_common/0.15.0/simpleclient_tracer_common-0.15.0.jar":         "1baef082e619c06262e23de1b46ad35eb4df36ceb19be06ac7ef32a9833e12a4",
+	"io/prometheus/simpleclient_tracer_otel/0.15.0/simpleclient_tracer_otel-0.15.0.jar":             "0595251da49aa7997777b365ffdf97f5e2e88cd7f0dacf49add91b4fc8222b50",
+	"io/prometheus/simpleclient_tracer_otel_agent/0.15.0/simpleclient_tracer_otel_agent-0.15.0.jar": "0cbb4c29d17e9fe71bb2cec013c2999ae8a9050f237ad33211761b40d2586e0b",
+	"org/apache/httpcomponents/httpasyncclient/4.1.5/httpasyncclient-4.1.5.jar":                     "0c1877489a9d1ba4fa50f6cfcab11d1123618858cb31d56afaab5afdd5064d99",
+	"org/apache/httpcomponents/httpclient/4.5.13/httpclient-4.5.13.jar":                             "6fe9026a566c6a5001608cf3fc32196641f6c1e5e1986d1037ccdbd5f31ef743",
+	"org/apache/httpcomponents/httpcore-nio/4.4.15/httpcore-nio-4.4.15.jar":                         "44ee3edb7d5e96d3e6d00263c838af23dd2ce67554129714ea30ae447ba95b92",
+	"org/apache/httpcomponents/httpcore/4.4.16/httpcore-4.4.16.jar":                                 "6c9b3dd142a09dc468e23ad39aad6f75a0f2b85125104469f026e52a474e464f",
+}

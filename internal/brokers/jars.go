@@ -54,13 +54,13 @@ func ensureJar(file, jar, sum string) error {
 		return nil
 	}
 	// Its connection ends with the download: tests look for goroutines that stay.
-	client := http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}}
+	client := http.Client{Timeout: 3 * time.Minute, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}}
 	reply, err := client.Get("https://repo1.maven.org/maven2/" + jar)
 	if err != nil {
 		return err
 	}
 	defer reply.Body.Close()
-	if data, err = io.ReadAll(io.LimitReader(reply.Body, 16<<20)); err != nil {
+	if data, err = io.ReadAll(io.LimitReader(reply.Body, 80<<20)); err != nil {
 		return err
 	}
 	if got := sumOf(data); got != sum {

@@ -191,8 +191,8 @@ func (s *session) watch(ctx context.Context, path string, children bool) (r read
 	}
 }
 
-// Providers implements dubbo.RegistrySession.
-func (s *session) Providers(ctx context.Context, iface string) ([]string, <-chan struct{}, error) {
+// Providers implements dubbo.RegistrySession. ZooKeeper has all versions and groups of an interface in one place.
+func (s *session) Providers(ctx context.Context, iface, _, _ string) ([]string, <-chan struct{}, error) {
 	r, err := await(ctx, func() (read, error) { return s.watch(ctx, s.path(iface, "providers"), true) })
 	if err != nil {
 		return nil, nil, err
