@@ -57,7 +57,7 @@ func TestDubboMeetsByNacos(t *testing.T) {
 		start(t, "")
 		want := map[string]bool{"pong of go-1": true}
 		var all []*process
-		for _, one := range [][3]string{{"interface", "local", "dubbo"}, {"instance", "local", "dubbo"}, {"instance", "remote", "tri"}} {
+		for _, one := range [][3]string{{"interface", "local", "dubbo"}, {"instance", "remote", "tri"}} {
 			p, port := javaProvider(t, server, "shop-"+strings.Join(one[:], "-"), one[0], one[1], "protocol="+one[2])
 			all, want["pong of "+port] = append(all, p), true
 		}

@@ -96,6 +96,9 @@ func TestJavaConsumersFindANodeByZooKeeper(t *testing.T) {
 	brokers.Slow(t)
 	for _, scheme := range []string{"dubbo", "tri"} {
 		t.Run(scheme, func(t *testing.T) {
+			if scheme == "tri" {
+				brokers.Nightly(t)
+			}
 			server := brokers.ForTest(t, brokers.ZooKeeper)
 			address := freeAddress(t)
 			startAs(t, "go-1", sabir.Serve(ordersOf("go-1")), dubbo.Bridge(dubbo.Config{Registries: at(server), Application: "go-shop", Advertise: asJava(address),
@@ -119,11 +122,22 @@ func TestJavaConsumersFindANodeByZooKeeper(t *testing.T) {
 
 func TestANodeFindsJavaProvidersByZooKeeper(t *testing.T) {
 	brokers.Slow(t)
+	// By day each mode, each place of metadata and each protocol once: each provider is a program of Java.
+	t.Run("of each kind", func(t *testing.T) {
+		findsJavaProviders(t, [][3]string{{"all", "local", "dubbo"}, {"interface", "local", "tri"}, {"instance", "remote", "tri"}})
+	})
+	t.Run("in all combinations", func(t *testing.T) {
+		brokers.Nightly(t)
+		findsJavaProviders(t, [][3]string{{"interface", "local", "dubbo"}, {"instance", "local", "dubbo"}, {"instance", "remote", "dubbo"}, {"all", "local", "dubbo"},
+			{"interface", "local", "tri"}, {"instance", "local", "tri"}, {"instance", "remote", "tri"}})
+	})
+}
+
+func findsJavaProviders(t *testing.T, kinds [][3]string) {
 	server := brokers.ForTest(t, brokers.ZooKeeper)
 	want := make(map[string]bool)
 	var all []*process
-	for _, one := range [][3]string{{"interface", "local", "dubbo"}, {"instance", "local", "dubbo"}, {"instance", "remote", "dubbo"}, {"all", "local", "dubbo"},
-		{"interface", "local", "tri"}, {"instance", "local", "tri"}, {"instance", "remote", "tri"}} {
+	for _, one := range kinds {
 		p, port := javaProvider(t, server, "shop-"+strings.Join(one[:], "-"), one[0], one[1], "protocol="+one[2])
 		all, want["pong of "+port] = append(all, p), true
 	}

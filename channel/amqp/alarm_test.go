@@ -19,7 +19,7 @@ func TestAnAlarmOfRabbitMQIsAnErrorAtOnce(t *testing.T) {
 			Cause: func(t *testing.T) { disk.Fill(t, 20) }, Undo: func(t *testing.T) { disk.Free(t) }}.Run(t)
 	})
 	t.Run("memory", func(t *testing.T) {
-		server := brokers.ForTest(t, brokers.RabbitMQ)
+		server := brokers.ForTestShared(t, brokers.RabbitMQ)
 		watermark := func(share string) func(t *testing.T) {
 			return func(t *testing.T) { control(t, server, "set_vm_memory_high_watermark", share) }
 		}

@@ -22,7 +22,7 @@ func (l lines) Write(p []byte) (int, error) {
 // RabbitMQ has one code for a queue that is not there and for one whose node is down, or has not started it yet.
 func TestAQueueThatCannotBeUsedNowIsNotTakenForOneThatIsLost(t *testing.T) {
 	brokers.Slow(t)
-	server := brokers.ForTest(t, brokers.RabbitMQ)
+	server := brokers.ForTestShared(t, brokers.RabbitMQ)
 	log := make(lines, 100)
 	s, err := engine.Open(t.Context(), server.URL(), engine.Config{Name: "unusable", Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {

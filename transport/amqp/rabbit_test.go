@@ -117,8 +117,15 @@ func TestAVirtualHostThatIsNotThereIsAnErrorThatSaysSo(t *testing.T) {
 	}
 }
 
-func TestAMessageThatIsTooLargeForTheBrokerIsALossThatTellsTheCause(t *testing.T) {
+// TestTheBrokersLimits has one broker for all, which takes five seconds of a processor to start.
+func TestTheBrokersLimits(t *testing.T) {
 	server := brokers.ForTest(t, brokers.RabbitMQ, brokers.Config{Extra: "max_message_size = 300000"})
+	t.Run("a message that is too large is a loss that tells the cause", func(t *testing.T) { aMessageThatIsTooLarge(t, server) })
+	t.Run("an alarm is a loss that tells the cause until it is over", func(t *testing.T) { anAlarm(t, server) })
+	t.Run("a broker that takes no messages still takes subscriptions", func(t *testing.T) { aBrokerThatTakesNoMessages(t, server) })
+}
+
+func aMessageThatIsTooLarge(t *testing.T, server *brokers.Server) {
 	m := transporttest.Join(t, server.URL(), transport.Config{})
 	messages := m.Messages(t, "large")
 	m.Publish("large", make([]byte, 300_001))
@@ -131,10 +138,10 @@ func TestAMessageThatIsTooLargeForTheBrokerIsALossThatTellsTheCause(t *testing.T
 }
 
 // RabbitMQ with an alarm reads nothing from connections that publish.
-func TestABrokerThatTakesNoMessagesStillTakesSubscriptions(t *testing.T) {
-	server := brokers.ForTest(t, brokers.RabbitMQ, brokers.Config{Extra: "vm_memory_high_watermark.absolute = 1MB"})
+func aBrokerThatTakesNoMessages(t *testing.T, server *brokers.Server) {
 	m := transporttest.Join(t, server.URL(), transport.Config{})
 	m.Messages(t, "first")
+	watermark(t, server, "0")
 	full := make(chan error, 1)
 	go func() {
 		for {
@@ -154,17 +161,18 @@ func TestABrokerThatTakesNoMessagesStillTakesSubscriptions(t *testing.T) {
 	transporttest.Receive(t, full)
 }
 
-func TestAnAlarmOfTheBrokerIsALossThatTellsTheCauseUntilItIsOver(t *testing.T) {
-	server := brokers.ForTest(t, brokers.RabbitMQ, brokers.Config{})
+// watermark is the part of the memory above which the broker has an alarm.
+func watermark(t *testing.T, server *brokers.Server, share string) {
+	t.Helper()
+	if err := server.RabbitMQControl("set_vm_memory_high_watermark", share); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func anAlarm(t *testing.T, server *brokers.Server) {
 	m := transporttest.Join(t, server.URL(), transport.Config{})
 	messages := m.Messages(t, "alarmed")
-	watermark := func(share string) {
-		t.Helper()
-		if err := server.RabbitMQControl("set_vm_memory_high_watermark", share); err != nil {
-			t.Fatal(err)
-		}
-	}
-	watermark("0")
+	watermark(t, server, "0")
 	m.Publish("alarmed", []byte("first")) // who publishes is told
 	if err := transporttest.Receive(t, m.Lost); !strings.Contains(err.Error(), "alarm") {
 		t.Errorf("the loss is reported as %v", err)
@@ -172,7 +180,7 @@ func TestAnAlarmOfTheBrokerIsALossThatTellsTheCauseUntilItIsOver(t *testing.T) {
 	if err := m.Publish("alarmed", []byte("second")); err == nil || !strings.Contains(err.Error(), "alarm") {
 		t.Errorf("publishing gives %v", err)
 	}
-	watermark("0.4")
+	watermark(t, server, "0.4")
 	transporttest.Receive(t, m.Restored)
 	transporttest.Await(t, messages, "first")
 	m.Publish("alarmed", []byte("third"))
