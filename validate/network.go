@@ -3,76 +3,16 @@ package validate
 import (
 	"encoding/json"
 	"net"
-	"net/mail"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/sabir-go/sabir/internal/tag"
 )
-
-// The patterns are the library's, so that both accept the same texts.
-const (
-	hostnamePattern     = `^[a-zA-Z]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`
-	hostname1123Pattern = `^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`
-	fqdnPattern         = `^([a-zA-Z0-9]{1}[a-zA-Z0-9-]{0,62})(\.[a-zA-Z0-9]{1}[a-zA-Z0-9-]{0,62})*?(\.[a-zA-Z]{1}[a-zA-Z0-9-]{0,62})\.?$`
-	base64Pattern       = `^(?:[A-Za-z0-9+\/]{4})*(?:[A-Za-z0-9+\/]{2}==|[A-Za-z0-9+\/]{3}=|[A-Za-z0-9+\/]{4})$`
-	base64URLPattern    = `^(?:[A-Za-z0-9-_]{4})*(?:[A-Za-z0-9-_]{2}==|[A-Za-z0-9-_]{3}=|[A-Za-z0-9-_]{4})$`
-	base64RawURLPattern = `^(?:[A-Za-z0-9-_]{4})*(?:[A-Za-z0-9-_]{2,4})$`
-	e164Pattern         = `^\+?[1-9]\d{7,14}$`
-	semverPattern       = `^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?$`
-	ulidPattern         = `^(?i)[0-7][A-HJKMNP-TV-Z0-9]{25}$`
-	jwtPattern          = `^[A-Za-z0-9-_]+\.[A-Za-z0-9-_]+\.[A-Za-z0-9-_]*$`
-	latitudePattern     = `^[-+]?([1-8]?\d(\.\d+)?|90(\.0+)?)$`
-	longitudePattern    = `^[-+]?(180(\.0+)?|((1[0-7]\d)|([1-9]?\d))(\.\d+)?)$`
-)
-
-// wide lists the characters beyond ASCII that count as letters in the pattern of addresses.
-const wide = `\x{00A0}-\x{D7FF}\x{F900}-\x{FDCF}\x{FDF0}-\x{FFEF}`
-
-// emailPattern is the library's, put together from its parts: RFC 5322 without comments.
-const emailPattern = `^(?:(?:(?:(?:[a-zA-Z]|\d|[!#\$%&'\*\+\-\/=\?\^_` + "`" + `{\|}~]|[` + wide +
-	`])+(?:\.([a-zA-Z]|\d|[!#\$%&'\*\+\-\/=\?\^_` + "`" + `{\|}~]|[` + wide +
-	`])+)*)|(?:(?:\x22)(?:(?:(?:(?:\x20|\x09)*(?:\x0d\x0a))?(?:\x20|\x09)+)?(?:(?:[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]|\x21|[\x23-\x5b]|[\x5d-\x7e]|[` + wide +
-	`])|(?:(?:[\x01-\x09\x0b\x0c\x0d-\x7f]|[` + wide +
-	`]))))*(?:(?:(?:\x20|\x09)*(?:\x0d\x0a))?(\x20|\x09)+)?(?:\x22))))@(?:(?:(?:[a-zA-Z]|\d|[` + wide +
-	`])|(?:(?:[a-zA-Z]|\d|[` + wide +
-	`])(?:[a-zA-Z]|\d|-|\.|~|[` + wide +
-	`])*(?:[a-zA-Z]|\d|[` + wide +
-	`])))\.)+(?:(?:[a-zA-Z]|[` + wide +
-	`])|(?:(?:[a-zA-Z]|[` + wide +
-	`])(?:[a-zA-Z]|\d|-|\.|~|[` + wide +
-	`])*(?:[a-zA-Z]|[` + wide +
-	`])))\.?$`
-
-// matches returns a check by a pattern, which is compiled at its first use. It is not inlined, since that takes three functions of every program for each
-// pattern.
-//
-//go:noinline
-func matches(pattern string) func(string) bool {
-	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-	return func(s string) bool { return compiled().MatchString(s) }
-}
-
-var (
-	emailMatches = matches(emailPattern)
-	fqdnMatches  = matches(fqdnPattern)
-	hostMatches  = matches(hostname1123Pattern)
-)
-
-func email(s string) bool {
-	if plainEmail(s) {
-		return true
-	}
-	_, err := mail.ParseAddress(s)
-	return err == nil && emailMatches(s)
-}
 
 func isURL(s string) bool {
 	u, err := url.Parse(strings.ToLower(s))
@@ -125,15 +65,13 @@ func isMAC(s string) bool {
 	return err == nil
 }
 
-func isFQDN(s string) bool { return len(strings.TrimSuffix(s, ".")) <= 253 && fqdnMatches(s) }
-
 func isHostnamePort(s string) bool {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
 		return false
 	}
 	n, err := strconv.ParseInt(port, 10, 32)
-	return err == nil && n >= 1 && n <= 65535 && (host == "" || hostMatches(host))
+	return err == nil && n >= 1 && n <= 65535 && (host == "" || isHostname1123(host))
 }
 
 func hexadecimal(s string) bool {

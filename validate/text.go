@@ -48,6 +48,9 @@ var (
 	lowerHexClass    = newCharClass(digits + "abcdef")
 	atomClass        = newCharClass(letters + digits + "_+-")
 	hostClass        = newCharClass(letters + digits + "-")
+	base64Class      = newCharClass(letters + digits + "+/")
+	base64URLClass   = newCharClass(letters + digits + "-_")
+	ulidClass        = newCharClass(digits + "abcdefghjkmnpqrstvwxyz")
 )
 
 // numeric is [-+]?[0-9]+(.[0-9]+)?
@@ -112,44 +115,6 @@ func uuid(class *charClass, version, variant string) func(string) bool {
 	}
 }
 
-// plainEmail accepts the plain addresses that make up nearly all: a dotted local part of letters, digits, "_", "+"
-// and "-", and a host name that ends in letters. It refuses many valid ones, which email then decides.
-func plainEmail(s string) bool {
-	if len(s) > 254 {
-		return false
-	}
-	local, host, ok := strings.Cut(s, "@")
-	if !ok || len(local) > 64 || !dotted(local, &atomClass) || !dotted(host, &hostClass) {
-		return false
-	}
-	last := strings.LastIndexByte(host, '.')
-	if last < 0 || !letterClass.all(host[last+1:]) {
-		return false
-	}
-	for label := range strings.SplitSeq(host, ".") {
-		if len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
-			return false
-		}
-	}
-	return true
-}
-
-// dotted reports whether s is made of characters of the class, in parts that are joined by single dots.
-func dotted(s string, class *charClass) bool {
-	between := true // at a place where no dot may be
-	for i := range len(s) {
-		switch {
-		case class.has(s[i]):
-			between = false
-		case s[i] == '.' && !between:
-			between = true
-		default:
-			return false
-		}
-	}
-	return !between
-}
-
 // oneOfInts keeps the words that are the usual decimal form of a number, because only these can be met.
 func oneOfInts(param string) []int64 {
 	var list []int64
@@ -199,24 +164,24 @@ var textRules = map[string]func(string) bool{
 	"cidrv4":           isCIDRv4,
 	"cidrv6":           isCIDRv6,
 	"mac":              isMAC,
-	"hostname":         matches(hostnamePattern),
-	"hostname_rfc1123": matches(hostname1123Pattern),
+	"hostname":         isHostname,
+	"hostname_rfc1123": isHostname1123,
 	"fqdn":             isFQDN,
 	"hostname_port":    isHostnamePort,
 	"hexadecimal":      hexadecimal,
 	"hexcolor":         hexColor,
-	"base64":           matches(base64Pattern),
-	"base64url":        matches(base64URLPattern),
-	"base64rawurl":     matches(base64RawURLPattern),
+	"base64":           isBase64(&base64Class),
+	"base64url":        isBase64(&base64URLClass),
+	"base64rawurl":     isBase64RawURL,
 	"json":             isJSON,
 	"timezone":         isTimeZone,
 	"duration":         isDuration,
-	"e164":             matches(e164Pattern),
-	"semver":           matches(semverPattern),
-	"ulid":             matches(ulidPattern),
-	"jwt":              matches(jwtPattern),
-	"latitude":         matches(latitudePattern),
-	"longitude":        matches(longitudePattern),
+	"e164":             isE164,
+	"semver":           isSemver,
+	"ulid":             isULID,
+	"jwt":              isJWT,
+	"latitude":         degrees(90),
+	"longitude":        degrees(180),
 	"alphaspace":       letterSpaceClass.all,
 	"alphanumspace":    alnumSpaceClass.all,
 	"alphaunicode":     alphaUnicode,

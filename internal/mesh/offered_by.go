@@ -3,7 +3,6 @@ package mesh
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -46,12 +45,18 @@ func (m *Mesh) mayOffer(names []string, s *membership.Service) bool {
 		!slices.ContainsFunc(s.Events, func(e membership.Subscription) bool { return !m.mayBe(names, e.Group) })
 }
 
-// version matches the version that stands before the name of a service in those of its actions.
-var version = regexp.MustCompile(`^v[0-9]+\.`)
+// withoutVersion is a name without the version that stands before the name of a service in those of its actions, as in v2.orders.
+func withoutVersion(name string) string {
+	version, rest, found := strings.Cut(name, ".")
+	if digits, isVersion := strings.CutPrefix(version, "v"); found && isVersion && digits != "" && strings.Trim(digits, "0123456789") == "" {
+		return rest
+	}
+	return name
+}
 
 // mayBe reports whether all rules about the name, and about what stands before a dot in it, are for a node with the names.
 func (m *Mesh) mayBe(names []string, name string) bool {
-	for _, name := range []string{name, version.ReplaceAllString(name, "")} {
+	for _, name := range []string{name, withoutVersion(name)} {
 		for more := true; more; name, more = cutLast(name) {
 			for pattern, nodes := range m.config.OfferedBy {
 				if ok, _ := path.Match(pattern, name); ok && !identity.Takes(nodes, names) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -66,11 +65,16 @@ func (p Properties) Get(name string) *Schema {
 	return nil
 }
 
-var numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+// isNumber reports whether a text is a JSON number, without white space around it.
+func isNumber(text []byte) bool {
+	return len(text) > 0 && (text[0] == '-' || isDigit(text[0])) && isDigit(text[len(text)-1]) && jsontext.Value(text).IsValid()
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // MarshalJSON writes the digits. Digits that are no JSON number are an error.
 func (n Number) MarshalJSON() ([]byte, error) {
-	if !numberForm.MatchString(string(n)) {
+	if !isNumber([]byte(n)) {
 		return nil, fmt.Errorf("schema: %q is no JSON number", string(n))
 	}
 	return []byte(n), nil
@@ -78,7 +82,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads a number with all its digits.
 func (n *Number) UnmarshalJSON(text []byte) error {
-	if !numberForm.Match(text) {
+	if !isNumber(text) {
 		return fmt.Errorf("schema: want a number, got %.40q", text)
 	}
 	*n = Number(text)

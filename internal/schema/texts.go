@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -109,10 +108,10 @@ func (c *checks) text(r tag.Rule) (said bool) {
 	case "datetime":
 		said = s.layout(r.Param)
 	case "contains", "startswith", "endswith":
-		s.pattern(around(r.Name, regexp.QuoteMeta(r.Param)))
+		s.pattern(around(r.Name, literally(r.Param)))
 		passesEmpty = r.Param == ""
 	case "excludes", "startsnotwith", "endsnotwith":
-		s.not(&Schema{Pattern: around(r.Name, regexp.QuoteMeta(r.Param))})
+		s.not(&Schema{Pattern: around(r.Name, literally(r.Param))})
 		passesEmpty = r.Param != ""
 	case "containsany", "excludesall":
 		if said = r.Param != ""; said && r.Name == "containsany" {
@@ -154,6 +153,18 @@ func around(rule, pattern string) string {
 		return pattern + "$"
 	}
 	return pattern
+}
+
+// literally is a pattern for the text itself.
+func literally(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if strings.IndexByte(`\.+*?()|[]{}^$`, c) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
 }
 
 // class is a pattern for one of the characters, or with "^" for one of the others.

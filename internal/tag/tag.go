@@ -3,7 +3,6 @@
 package tag
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -129,13 +128,20 @@ func Secret(tag string) bool {
 	return false
 }
 
-var words = regexp.MustCompile(`'[^']*'|\S+`)
-
 // Words splits a parameter as the rule oneof does: at spaces, except inside single quotes.
 func Words(param string) []string {
-	list := words.FindAllString(param, -1)
-	for i := range list {
-		list[i] = strings.ReplaceAll(list[i], "'", "")
+	const spaces = "\t\n\f\r "
+	var list []string
+	for param = strings.TrimLeft(param, spaces); param != ""; param = strings.TrimLeft(param, spaces) {
+		end := strings.IndexAny(param, spaces)
+		if end < 0 {
+			end = len(param)
+		}
+		if closing := strings.IndexByte(param[1:], '\''); param[0] == '\'' && closing >= 0 {
+			end = 1 + closing + 1
+		}
+		list = append(list, strings.ReplaceAll(param[:end], "'", ""))
+		param = param[end:]
 	}
 	return list
 }
