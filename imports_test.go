@@ -15,7 +15,7 @@ import (
 // else of the project. A new top folder must be added here before it can import or be imported.
 var layers = map[string]int{
 	"internal/accept": 0, "internal/anchor": 0, "internal/cloudevent": 0, "internal/recent": 0, "internal/busypoll": 0, "internal/names": 0, "internal/processor": 0, "internal/subrequest": 0, "secret": -1, "internal/redact": -2, "internal/httpaccess": 0, "internal/seal": 0, "internal/compression": 0, "internal/ratelimit": 0, "internal/admission": 0, "internal/address": 0, "internal/identity": 0, "internal/backoff": 0, "internal/workers": 0, "internal/datagram": 0, "internal/registry": -1, "internal/compilertest": 0, "internal/race": -1, "internal/bubbletest": 0, "internal/disk": 0, "internal/deadconn": 0, "internal/deadline": 0, "internal/budget": 0, "internal/memory": 0, "internal/heap": 0, "internal/outlier": 0, "internal/httpstrict": 0, "internal/grpcweb": 0, "internal/trailersonly": 0,
-	"internal/signal": 0, "internal/everynode": 0, "internal/moduleversion": 0, "internal/errname": 0, "internal/option": -1, "internal/answer": 0, "internal/requestid": 0, "internal/schemes": 0,
+	"internal/signal": 0, "internal/everynode": 0, "internal/streamgateway": -1, "internal/moduleversion": 0, "internal/errname": 0, "internal/option": -1, "internal/answer": 0, "internal/requestid": 0, "internal/schemes": 0,
 	"gateway":              1,
 	"internal/httpgateway": 2,
 	"internal/directory":   1, "internal/directorytest": 8,

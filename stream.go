@@ -10,6 +10,7 @@ import (
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/internal/memory"
 	"github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/internal/streamgateway"
 	"github.com/sabir-go/sabir/validate"
 )
 
@@ -102,6 +103,7 @@ func HandleStream[In, Out any](s *Service, name string, fn func(context.Context,
 }
 
 func handleStream[In, Out any](s *Service, def *definition, fn func(context.Context, *Stream[In, Out]) error, options []ActionOption) {
+	streamgateway.Link()
 	def.apply(s, options, fn != nil)
 	def.open = func(a *Action, n *Node, s *Service) (local, error) {
 		h := &streamHandler{action: a, types: streamTypesOf[In, Out](), newIn: newStreamQueue[In], newOut: newStreamQueue[Out]}

@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir/internal/httpstream"
 	"github.com/sabir-go/sabir/internal/names"
 	options "github.com/sabir-go/sabir/internal/option"
+	"github.com/sabir-go/sabir/internal/streamgateway"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -90,7 +91,8 @@ type Config struct {
 // With gives the settings to the server of sabir.HTTP, or to [Handler]. Where it is given several times, lists add up; a setting that can
 // be there once is an error of the start then.
 func With(config Config) gateway.HTTPOption {
-	given := option{config, options.Caller()}
+	streamgateway.Link() // for those of other nodes, see Forward
+	given := option{config, options.Caller(), (*server).listen}
 	return func(c *httpaccess.Config) { c.Options = append(c.Options, given) }
 }
 
@@ -98,6 +100,7 @@ func With(config Config) gateway.HTTPOption {
 type option struct {
 	config Config
 	where  options.Site
+	listen listener
 }
 
 // field tells whether a field was set.
@@ -117,6 +120,7 @@ func (c *Config) ofServer() (once, other []field) {
 // take adds what an option sets.
 func (s *settings) take(o option, given *options.Given) {
 	c := &o.config
+	s.listen = o.listen
 	once, _ := c.ofServer()
 	for _, f := range append(once, field{"Auth", len(c.Auth) > 0}, field{"RequestTimeout", c.RequestTimeout != 0}, field{"BodyLimit", c.BodyLimit != 0}) {
 		if !f.set {

@@ -43,6 +43,9 @@ func (s *settings) eventsFor(x *exchange.Exchange) []string {
 	return s.eventPatterns(func(role string) bool { return role == "" || p != nil && p.HasAny(role) })
 }
 
+// listener serves a request for events: (*server).listen.
+type listener func(s *server, w http.ResponseWriter, r *http.Request, x *exchange.Exchange, to *target)
+
 func (s *server) listen(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, to *target) {
 	v := requestContext{Exchange: x, server: s, to: to, chain: to.chain}
 	var events *httpstream.Events

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sabir-go/sabir/internal/streamgateway"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -46,7 +47,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case to == nil:
 		s.serveOther(w, r, x)
 	case to.action != nil && to.action.Stream:
-		s.openStream(w, r, x, to)
+		streamgateway.Serve(&streamRequest{s, w, r, x, to})
 	default:
 		x.Route = to
 		account := s.accountOf(r)
@@ -193,7 +194,7 @@ func (s *server) serveOther(w http.ResponseWriter, r *http.Request, x *exchange.
 	}
 	to := &target{routeGroup: &s.settings.root, path: x.Path, chain: s.groupOf(x.Path).chain, page: (*requestContext).noTarget}
 	if len(s.settings.events) > 0 && x.Path == eventsPath && r.Method == http.MethodGet {
-		s.listen(w, r, x, to)
+		s.settings.listen(s, w, r, x, to)
 		return
 	}
 	if m := s.mounted(x.Path); m != nil {

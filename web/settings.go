@@ -23,6 +23,7 @@ type settings struct {
 	operators []string // roles, see Operators
 	forward   []string // patterns of actions of other nodes
 	events    []offeredEvents
+	listen    listener // nil without With, so that a program without it links nothing for events
 	open      bool
 	proxies   exchange.Proxies
 	clients   ClientLimits

@@ -12,9 +12,19 @@ import (
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-// openStream runs the filters for a stream and serves it.
-func (s *server) openStream(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, to *target) {
-	v := requestContext{Exchange: x, server: s, to: to, chain: to.chain}
+// streamRequest is a request for a stream.
+type streamRequest struct {
+	server *server
+	w      http.ResponseWriter
+	r      *http.Request
+	x      *exchange.Exchange
+	to     *target
+}
+
+// ServeStream runs the filters for a stream and serves it. See package streamgateway for who calls it.
+func (q *streamRequest) ServeStream() {
+	s, w, r, x := q.server, q.w, q.r, q.x
+	v := requestContext{Exchange: x, server: s, to: q.to, chain: q.to.chain}
 	var call httpstream.Call
 	if !v.admit(func() (err error) { call, err = v.streamCall(r); return err }) {
 		doNotWaitForBody(w, r)

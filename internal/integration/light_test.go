@@ -94,7 +94,7 @@ func build(t *testing.T, source string) string {
 }
 
 func TestAHelloWorldWithHTTPIsASmallProgram(t *testing.T) {
-	const most = 15_780_000 // 15 MB is the goal
+	const most = 14_955_000
 	info, err := os.Stat(build(t, hello))
 	if err != nil {
 		t.Fatal(err)
@@ -102,6 +102,26 @@ func TestAHelloWorldWithHTTPIsASmallProgram(t *testing.T) {
 	if info.Size() > most {
 		t.Errorf("%d bytes, want at most %d: look for reflect.Value.MethodByName and for what is reached anew, with go build -ldflags=-dumpdep",
 			info.Size(), most)
+	}
+}
+
+func TestAProgramLinksStreamsOverHTTPWhereItHasSome(t *testing.T) {
+	const action = `sabir.Handle(greeter, "hello", func(ctx context.Context, in in) (string, error) { return "Hello, " + in.Name, nil })`
+	const stream = `sabir.HandleStream(greeter, "hello", func(ctx context.Context, s *sabir.Stream[in, string]) error { return s.Send("Hello") })`
+	for name, test := range map[string]struct {
+		source string
+		links  bool
+	}{
+		"an action":            {hello, false},
+		"a stream":             {strings.Replace(hello, action, stream, 1), true},
+		"those of other nodes": {strings.Replace(strings.Replace(hello, `_ "github`, `"github`, 1), `":3000"`, `":3000", web.With(web.Config{Forward: []string{"*"}})`, 1), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			symbols := goTool(t, "tool", "nm", build(t, test.source))
+			if got := strings.Contains(symbols, "internal/httpstream.(*Streams).Serve\n"); got != test.links {
+				t.Errorf("it links the serving of streams: %v, want %v", got, test.links)
+			}
+		})
 	}
 }
 
