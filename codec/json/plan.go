@@ -29,7 +29,7 @@ type field struct {
 	key    string // the name in quotes and the colon, with a comma before them
 	off    uintptr
 	plan   *plan
-	absent func(p *plan, at unsafe.Pointer) bool // nil: the field is always written
+	absent func(t *layout.Type, at unsafe.Pointer) bool // nil: the field is always written
 }
 
 // plans holds every compiled type: reflect.Type to *plan, nil for types that are the library's business altogether. It
@@ -60,7 +60,7 @@ func compile(t *layout.Type, seen map[*layout.Type]*plan) *plan {
 	}
 	for i, f := range t.Fields {
 		name, _ := appendString([]byte{','}, f.Name)
-		p.fields = append(p.fields, field{name: f.Name, key: string(name) + ":", off: f.Offset, plan: compile(f.Type, seen), absent: absence(f)})
+		p.fields = append(p.fields, field{name: f.Name, key: string(name) + ":", off: f.Offset, plan: compile(f.Type, seen), absent: layout.Absence(f.Tag.Get("json") + ",")})
 		p.index[f.Name] = i
 		p.names.Add(f.Name)
 	}
@@ -137,48 +137,6 @@ func foreignStruct(t reflect.Type) bool {
 // unusual reports whether a tag may have to quote a name with this character.
 func unusual(r rune) bool {
 	return r >= 0x80 || r <= ' ' || strings.ContainsRune(`"'\`+"`", r)
-}
-
-// absence returns the function that reports whether the field is left out, or nil.
-func absence(f layout.Field) func(*plan, unsafe.Pointer) bool {
-	options := f.Tag.Get("json") + ","
-	empty, zero := strings.Contains(options, ",omitempty,"), strings.Contains(options, ",omitzero,")
-	switch {
-	case empty && zero:
-		return func(p *plan, at unsafe.Pointer) bool { return isEmpty(p, at) || isZero(p, at) }
-	case empty:
-		return isEmpty
-	case zero:
-		return isZero
-	}
-	return nil
-}
-
-// isEmpty reports whether omitempty leaves the value out, by the rules of encoding/json.
-func isEmpty(p *plan, at unsafe.Pointer) bool {
-	switch p.Kind {
-	case layout.String:
-		return load[string](at) == ""
-	case layout.Slice, layout.Bytes:
-		return load[layout.SliceHeader](at).Len == 0
-	}
-	v := reflect.NewAt(p.Go, at).Elem()
-	switch v.Kind() {
-	case reflect.Slice, reflect.Map, reflect.String, reflect.Array:
-		return v.Len() == 0
-	case reflect.Struct:
-		return false
-	}
-	return v.IsZero()
-}
-
-// isZero reports whether omitzero leaves the value out, by the rules of encoding/json.
-func isZero(p *plan, at unsafe.Pointer) bool {
-	v := reflect.NewAt(p.Go, at)
-	if own, ok := reflect.TypeAssert[interface{ IsZero() bool }](v); ok && (p.Go.Kind() != reflect.Pointer || !v.Elem().IsNil()) {
-		return own.IsZero()
-	}
-	return v.Elem().IsZero()
 }
 
 // load returns the value at at.

@@ -107,7 +107,7 @@ func (w *writer) structure(dst []byte, p *plan, at unsafe.Pointer, left int) (_ 
 	start := len(dst)
 	for i := range p.fields {
 		f := &p.fields[i]
-		if f.absent != nil && f.absent(f.plan, unsafe.Add(at, f.off)) {
+		if f.absent != nil && f.absent(f.plan.Type, unsafe.Add(at, f.off)) {
 			continue
 		}
 		if dst, ok = w.value(append(dst, f.key...), f.plan, unsafe.Add(at, f.off), left); !ok {

@@ -3,7 +3,6 @@ package document
 import (
 	"fmt"
 	"reflect"
-	"strings"
 	"unsafe"
 
 	"github.com/sabir-go/sabir/internal/layout"
@@ -26,8 +25,8 @@ type field struct {
 	hops   []layout.Hop // the embedded pointers on the way
 	off    uintptr      // from what the last hop leads to
 	plan   *plan
-	omits  bool                                  // the field may be left out
-	absent func(p *plan, at unsafe.Pointer) bool // nil: the field is written wherever it is
+	omits  bool                                         // the field may be left out
+	absent func(t *layout.Type, at unsafe.Pointer) bool // nil: the field is written wherever it is
 }
 
 // written returns where the field of the struct at at lies, or nil where it is left out.
@@ -37,7 +36,7 @@ func (f *field) written(at unsafe.Pointer) unsafe.Pointer {
 			return nil
 		}
 	}
-	if at = unsafe.Add(at, f.off); f.absent != nil && f.absent(f.plan, at) {
+	if at = unsafe.Add(at, f.off); f.absent != nil && f.absent(f.plan.Type, at) {
 		return nil
 	}
 	return at
@@ -103,7 +102,7 @@ func (e *engine) compile(t *layout.Type, seen map[*layout.Type]*plan) (p *plan, 
 		if err != nil {
 			return nil, err
 		}
-		compiled := field{name: f.Name, key: e.format.AppendText(nil, f.Name), step: f.Step, hops: f.Hops, off: f.Offset, plan: inner, absent: e.absence(f)}
+		compiled := field{name: f.Name, key: e.format.AppendText(nil, f.Name), step: f.Step, hops: f.Hops, off: f.Offset, plan: inner, absent: layout.Absence("," + f.Tag.Get("json") + "," + f.Tag.Get(e.rules.Tag) + ",")}
 		compiled.omits = compiled.absent != nil || f.Hops != nil
 		p.omits = p.omits || compiled.omits
 		p.fields, p.index[f.Name] = append(p.fields, compiled), i
@@ -114,40 +113,4 @@ func (e *engine) compile(t *layout.Type, seen map[*layout.Type]*plan) (p *plan, 
 
 func keyKind(k layout.Kind) bool {
 	return k <= layout.String || k == layout.Text
-}
-
-// absence returns the function that reports whether the field is left out, or nil.
-func (e *engine) absence(f layout.Field) func(*plan, unsafe.Pointer) bool {
-	options := "," + f.Tag.Get("json") + "," + f.Tag.Get(e.rules.Tag) + ","
-	empty, zero := strings.Contains(options, ",omitempty,"), strings.Contains(options, ",omitzero,")
-	switch {
-	case empty && zero:
-		return func(p *plan, at unsafe.Pointer) bool { return isEmpty(p, at) || isZero(p, at) }
-	case empty:
-		return isEmpty
-	case zero:
-		return isZero
-	}
-	return nil
-}
-
-// isEmpty reports whether omitempty leaves the value out, by the rules of encoding/json.
-func isEmpty(p *plan, at unsafe.Pointer) bool {
-	v := reflect.NewAt(p.Go, at).Elem()
-	switch v.Kind() {
-	case reflect.Slice, reflect.Map, reflect.String, reflect.Array:
-		return v.Len() == 0
-	case reflect.Struct:
-		return false
-	}
-	return v.IsZero()
-}
-
-// isZero reports whether omitzero leaves the value out, by the rules of encoding/json.
-func isZero(p *plan, at unsafe.Pointer) bool {
-	v := reflect.NewAt(p.Go, at)
-	if own, ok := reflect.TypeAssert[interface{ IsZero() bool }](v); ok && (p.Go.Kind() != reflect.Pointer || !v.Elem().IsNil()) {
-		return own.IsZero()
-	}
-	return v.Elem().IsZero()
 }
