@@ -1,17 +1,14 @@
 package validate
 
-import (
-	"net/mail"
-	"strings"
-)
+import "strings"
 
-// email accepts what the library does: addresses of RFC 5322 without comments, with letters of all scripts.
+// email accepts what the library does, which asks net/mail and a pattern: addresses of RFC 5322 without comments, with letters of all scripts.
 func email(s string) bool {
 	if plainEmail(s) {
 		return true
 	}
-	_, err := mail.ParseAddress(s)
-	return err == nil && onlyAddress(s)
+	at := strings.LastIndexByte(s, '@')
+	return at > 0 && isLocalPart(s[:at]) && isMailHost(s[at+1:])
 }
 
 // plainEmail accepts the plain addresses that make up nearly all: a dotted local part of letters, digits, "_", "+"
@@ -52,15 +49,10 @@ func dotted(s string, class *charClass) bool {
 	return !between
 }
 
-// onlyAddress refuses what net/mail takes beside an address, such as a name before it, and hosts of one word or of characters that no host has.
-func onlyAddress(s string) bool {
-	at := strings.LastIndexByte(s, '@')
-	return at > 0 && isLocalPart(s[:at]) && isMailHost(strings.TrimSuffix(s[at+1:], "."))
-}
-
 func isLocalPart(s string) bool {
-	if len(s) > 1 && s[0] == '"' && s[len(s)-1] == '"' {
-		return !strings.ContainsFunc(s, func(r rune) bool { return r == 0 || r == '\n' || r > 0x7f && !isWide(r) })
+	if quoted, isQuoted := strings.CutPrefix(s, `"`); isQuoted {
+		quoted, isQuoted = strings.CutSuffix(quoted, `"`)
+		return isQuoted && quoted != "" && isQuotedText(quoted)
 	}
 	for part := range strings.SplitSeq(s, ".") {
 		if part == "" || strings.ContainsFunc(part, func(r rune) bool { return !isWordCharacter(r) && !strings.ContainsRune("!#$%&'*+-/=?^_`{|}~", r) }) {
@@ -70,12 +62,24 @@ func isLocalPart(s string) bool {
 	return true
 }
 
+// isQuotedText wants a backslash before each quote and backslash.
+func isQuotedText(s string) bool {
+	escaped := false
+	for _, r := range s {
+		if r != '\t' && (r < ' ' || r > '~') && !isWide(r) || r == '"' && !escaped {
+			return false
+		}
+		escaped = r == '\\' && !escaped
+	}
+	return !escaped
+}
+
 // isMailHost wants a dot between two words of which the second begins with a letter, as the host ends.
 func isMailHost(s string) bool {
 	first, last, before := rune(0), rune(0), rune(0)
 	words := false
 	for _, r := range s {
-		if !isWordCharacter(r) && !strings.ContainsRune("-.~", r) {
+		if !isWordCharacter(r) && !strings.ContainsRune("-.~", r) || r == '.' && last == '.' {
 			return false
 		}
 		if first == 0 {

@@ -67,7 +67,7 @@ func forms() []form {
 		{"jwt", isJWT, regexp.MustCompile(jwtPattern), []string{"a", "Z9", "-_", ".", "..", "=", "é"}},
 		{"latitude", degrees(90), regexp.MustCompile(latitudePattern), angle},
 		{"longitude", degrees(180), regexp.MustCompile(longitudePattern), angle},
-		{"email", email, regexp.MustCompile(emailPattern), []string{"a", "ada", "9", ".", "@", "@b.de", "\"", "\"a b\"", "\\", " ", "\n", "\r\n ", "<", ">", "~", "-", "!", "é", "\u00a0", "\u2028", "\xff", "(x)", ",", "_", "%", "7"}},
+		{"email", email, regexp.MustCompile(emailPattern), []string{"a", "ada", "9", ".", "@", "@b.de", "\"", "\"a b\"", "\\", " ", "\t", "\x7f", "\x01", "\n", "\r\n ", "<", ">", "~", "-", "!", "é", "\u00a0", "\u2028", "\xff", "(x)", ",", "_", "%", "7"}},
 	}
 }
 
