@@ -103,6 +103,26 @@ func TestDubboMeetsByNacos(t *testing.T) {
 		}
 	})
 
+	t.Run("namespaces and groups keep nodes apart", func(t *testing.T) {
+		in := func(namespace, group string) []dubbo.Registry {
+			return []dubbo.Registry{&nacos.Registry{Servers: []string{server.Addr()}, User: "nacos", Password: secret.New(nacosPassword), Namespace: namespace, Group: group}}
+		}
+		startAs(t, "go-2", sabir.Serve(ordersOf("go-2")), dubbo.Bridge(dubbo.Config{Registries: in("blue", "shop"), Application: "blue-shop", Serve: map[string][]dubbo.Interface{
+			"dubbo://" + freeAddress(t): {{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0"}}}}))
+		beside := func(name, namespace, group string) *sabir.Node {
+			return startAs(t, name, dubbo.Bridge(dubbo.Config{Registries: in(namespace, group), Discover: []dubbo.Interface{{Name: "com.shop.OrderService", Service: "orders", Version: "1.0.0",
+				Methods: []dubbo.Method{{Name: "ping", Parameters: []string{}}}}}}))
+		}
+		same := beside("same", "blue", "shop")
+		eventually(t, "the node of the same namespace and group", func() bool { return providersSeen(same) == 1 })
+		if seen := providersSeen(beside("namespace", "green", "shop")); seen != 0 {
+			t.Errorf("another namespace has %d providers", seen)
+		}
+		if seen := providersSeen(beside("group", "blue", "")); seen != 0 {
+			t.Errorf("another group has %d providers", seen)
+		}
+	})
+
 	t.Run("what is entered has gone when a stop is over", func(t *testing.T) {
 		node, caller := start(t, ""), discovering(t, server, dubbo.Config{})
 		eventually(t, "the node", func() bool { return providersSeen(caller) == 2 })

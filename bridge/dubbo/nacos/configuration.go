@@ -90,6 +90,10 @@ func (s *session) MapInterface(ctx context.Context, iface, application string) e
 		if attempt == 10 || !errors.As(err, &refused) || refused.ErrorCode == noRight { // another may have written meanwhile
 			return err
 		}
+		// What was written last is read some time later.
+		if err := backoff.Sleep(ctx, time.Duration(attempt)*50*time.Millisecond); err != nil {
+			return err
+		}
 	}
 }
 
@@ -106,9 +110,12 @@ func split(text string) (names []string) {
 // Applications implements dubbo.RegistrySession.
 func (s *session) Applications(ctx context.Context, iface string) ([]string, <-chan struct{}, error) {
 	of := s.config(iface, mappingGroup)
-	changed := make(chan struct{})
 	s.mu.Lock()
-	s.configs[of] = append(s.configs[of], changed)
+	changed := s.configs[of] // one for all who wait: it stays where this call fails
+	if changed == nil {
+		changed = make(chan struct{})
+		s.configs[of] = changed
+	}
 	s.mu.Unlock()
 	text, err := s.read(ctx, of)
 	if err != nil {
@@ -143,11 +150,9 @@ func (s *session) Applications(ctx context.Context, iface string) ([]string, <-c
 func (s *session) wake(of config) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for known, waiting := range s.configs {
+	for known, changed := range s.configs {
 		if known.ID == of.ID && known.Group == of.Group {
-			for _, changed := range waiting {
-				close(changed)
-			}
+			close(changed)
 			delete(s.configs, known)
 		}
 	}

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 
 	"github.com/sabir-go/sabir/codec/protobuf"
 	"github.com/sabir-go/sabir/internal/backoff"
@@ -117,6 +119,9 @@ func (c *connection) register(ctx, streaming context.Context, namespace string) 
 	stop := context.AfterFunc(ctx, c.end) // the start of the stream has no other time limit
 	defer stop()
 	err := c.ask(ctx, "ServerCheckRequest", struct{}{}, nil)
+	if status.Code(err) == codes.Unavailable {
+		err = fmt.Errorf("it needs gRPC at %s: %w", c.conn.Target(), err)
+	}
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,33 @@ func TestSettingsThatCannotWorkAreInTheLogAndSayWhatToDo(t *testing.T) {
 	}
 }
 
+func TestAServerThatIsNotThereIsSaidWithThePortThatIsNeeded(t *testing.T) {
+	said := make(chan string, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r := &Registry{Servers: []string{"127.0.0.1:1"}}
+		r.Run(ctx, slog.New(slog.NewTextHandler(firstLine(said), nil)), nil)
+	}()
+	if line := <-said; !strings.Contains(line, "needs gRPC at") || !strings.Contains(line, "127.0.0.1:1001") {
+		t.Errorf("the log says %q", line)
+	}
+	cancel()
+	<-ended
+}
+
+// firstLine gets the first line of a log.
+type firstLine chan string
+
+func (l firstLine) Write(line []byte) (int, error) {
+	select {
+	case l <- string(line):
+	default:
+	}
+	return len(line), nil
+}
+
 // A server that takes connections and answers nothing is as one that is not there.
 func TestAServerThatAnswersNothingDoesNotHoldUpTheEnd(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -26,8 +26,8 @@ type session struct {
 	entered  map[string][]instance // by services; guarded by entering
 
 	mu       sync.Mutex
-	services map[string]*service        // that are looked at
-	configs  map[config][]chan struct{} // closed when they change
+	services map[string]*service      // that are looked at
+	configs  map[config]chan struct{} // closed when they change
 }
 
 // service is a list of instances as the server has told it last.
@@ -66,7 +66,7 @@ type naming struct {
 }
 
 func newSession(c *connection, r *Registry) *session {
-	return &session{connection: c, namespace: r.Namespace, group: cmp.Or(r.Group, "DEFAULT_GROUP"), entered: make(map[string][]instance), services: make(map[string]*service), configs: make(map[config][]chan struct{})}
+	return &session{connection: c, namespace: r.Namespace, group: cmp.Or(r.Group, "DEFAULT_GROUP"), entered: make(map[string][]instance), services: make(map[string]*service), configs: make(map[config]chan struct{})}
 }
 
 func (s *session) naming(name string) naming {
