@@ -221,9 +221,13 @@ func run(ctx context.Context) error {
 }
 
 func killOne(ctx context.Context, system *actor.System) error {
-	info, err := pool.Ask(ctx, system, workers)
-	if err != nil {
-		return err
+	for {
+		info, err := pool.Ask(ctx, system, workers)
+		if err != nil {
+			return err
+		}
+		if err := actor.Kill(system, info.Workers[0]); !errors.Is(err, actor.ErrNoProcess) {
+			return err
+		} // a job has made it crash meanwhile
 	}
-	return actor.Kill(system, info.Workers[0])
 }
