@@ -18,6 +18,7 @@ import (
 func (b *bridge) consume(c *connection, t table) {
 	ctx, gone := context.WithCancel(b.ctx) // nobody waits for answers once the connection has ended
 	defer gone()
+	defer c.endStreams()
 	defer c.Close()
 	for {
 		f, err := c.next()
@@ -53,8 +54,14 @@ func (c *connection) refuse(f *frame, status byte, text string) {
 func (b *bridge) takeRequest(ctx context.Context, c *connection, t table, f frame) {
 	done := func() { b.bodies.free(len(f.body)) }
 	switch {
-	case !f.is(flagRequest) || f.is(flagEvent):
-		done() // an answer to a heartbeat, or to nothing
+	case f.is(flagEvent):
+		done() // an answer to a heartbeat
+	case !f.is(flagRequest):
+		if answered := c.callbacks.take(f.id); answered != nil {
+			answered <- f
+			return
+		}
+		done() // an answer to nothing
 	case f.flags&maskFormat != formatHessian:
 		done()
 		c.refuse(&f, statusFormat, fmt.Sprintf("the serialization %d is not spoken: set serialization=hessian2", f.flags&maskFormat))
@@ -104,6 +111,9 @@ func (b *bridge) serveRequest(ctx context.Context, c *connection, t table, f *fr
 		out, err = b.appendMetadata(inv, out)
 	case inv.method == echoMethod && len(inv.types) == 1:
 		out = append(appendKind(out, replyValue, inv.answersAttachments), inv.arguments...)
+	case m.callbackOf(inv) != nil:
+		out = append(appendKind(out, replyValue, inv.answersAttachments), 'N')
+		err = b.openCallback(c, m, m.callbackOf(inv), inv)
 	default:
 		out, err = b.call(ctx, m, inv, answer, appendKind(out, replyValue, inv.answersAttachments))
 	}

@@ -2,6 +2,7 @@ package dubbo
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -25,6 +26,10 @@ type connection struct {
 	reader *bufio.Reader
 	held   *bodies
 
+	callbacks  callbacks
+	streams    context.Context // of callbacks: ends with the connection of a consumer, and when the node stops
+	endStreams context.CancelFunc
+
 	lastRead, lastSent atomic.Int64 // in Unix ns
 
 	mu       sync.Mutex
@@ -41,6 +46,7 @@ var errSlow = errors.New("the other side does not read what is sent to it")
 func newConnection(c net.Conn, held *bodies) *connection {
 	one := &connection{Conn: c, reader: bufio.NewReaderSize(c, 32<<10), held: held}
 	one.written.L = &one.mu
+	one.streams, one.endStreams = context.WithCancel(context.Background())
 	now := time.Now().UnixNano()
 	one.lastRead.Store(now)
 	one.lastSent.Store(now)

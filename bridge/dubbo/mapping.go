@@ -30,6 +30,7 @@ type method struct {
 	types        []string // of the parameters; nil where they are not known
 	stream       bool
 	shape        introspect.Shape // of a stream
+	callback     *Callback
 }
 
 // newMapping reads an interface, and returns with it what cannot work.
@@ -48,6 +49,11 @@ func newMapping(i *Interface) (*mapping, error) {
 	}
 	for _, from := range i.Methods {
 		one := &method{of: m, name: from.Name, action: i.Service + "." + cmp.Or(from.Action, from.Name), types: slices.Clone(from.Parameters), stream: from.Stream || from.ServerStream}
+		if one.callback = from.Callback; one.callback != nil {
+			if err := one.callback.check(len(one.types)); err != nil {
+				problem("%s: %s: %w", i.Name, one.name, err)
+			}
+		}
 		if from.ServerStream {
 			one.shape = introspect.ServerStream
 		}
@@ -131,6 +137,14 @@ func (m *mapping) method(name string, types []string) *method {
 		}
 	}
 	return byName
+}
+
+// callbackOf is the method that a call is for where it has a callback, else nil.
+func (m *mapping) callbackOf(inv *invocation) *method {
+	if one := m.method(inv.method, inv.types); one != nil && one.callback != nil {
+		return one
+	}
+	return nil
 }
 
 // declares reports whether a method of the name is declared with so many parameters.

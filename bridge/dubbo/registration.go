@@ -122,6 +122,7 @@ func (b *bridge) parametersOf(m *mapping) map[string]string {
 	if b.TLS != nil {
 		params[paramTLS] = "true"
 	}
+	m.callbackParameters(params)
 	maps.Copy(params, b.Parameters)
 	return params
 }

@@ -136,6 +136,9 @@ func (b *bridge) withdraw(ctx context.Context) error {
 		}
 	}
 	b.open.Store(false)
+	for _, c := range consumers {
+		c.endStreams()
+	}
 	var stopping sync.WaitGroup
 	for _, t := range b.serves.servers() {
 		stopping.Go(func() { t.stop(ctx) })

@@ -143,6 +143,8 @@ var codePaths = map[string]codePath{
 	"bridge/dubbo.metadataInfo.seal":                 {fixed: "texts and numbers of the bridge's own"},
 	"bridge/dubbo.portOf":                            {fixed: "a struct of texts and numbers"},
 	"bridge/dubbo.registration.describe":             {fixed: "texts and numbers of the bridge's own"},
+	"bridge/dubbo.answerOf":                          {fixed: "a text"},
+	"bridge/dubbo.connection.callBack":               {fixed: "texts: the value was written by the stream"},
 	"bridge/dubbo/nacos.connection.ask":              {fixed: "requests and answers of Nacos"},
 	"bridge/dubbo/nacos.connection.receive":          {fixed: "requests and answers of Nacos"},
 	"bridge/dubbo/nacos.message":                     {fixed: "requests and answers of Nacos"},

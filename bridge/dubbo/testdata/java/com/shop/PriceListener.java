@@ -1,0 +1,5 @@
+package com.shop;
+
+public interface PriceListener {
+    void changed(Order order);
+}
