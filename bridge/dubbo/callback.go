@@ -14,7 +14,8 @@ import (
 )
 
 // Callback makes a method a stream of values that the provider hands to an argument, by calls back over the caller's own connection: Dubbo's argument
-// callbacks, which the protocol dubbo has in place of streams. The method itself returns at once.
+// callbacks, which the protocol dubbo has in place of streams. The method itself returns at once, and nothing tells that there are no more values:
+// the stream ends with one of the two sides.
 type Callback struct {
 	// Argument is the position of the argument among the Parameters of the method, from 0.
 	Argument int

@@ -2,6 +2,8 @@ package dubbo_test
 
 import (
 	"context"
+	"errors"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -129,5 +131,42 @@ func TestACallbackThatCannotWorkIsAnErrorOfTheStart(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 			_ = n.Stop(t.Context())
 		}
+	}
+}
+
+func TestWhatAJavaProviderPassesToACallbackIsAStream(t *testing.T) {
+	brokers.Slow(t)
+	address := freeAddress(t)
+	_, port, _ := net.SplitHostPort(address)
+	provider := run(t, "PriceProvider", port)
+	provider.until("ready")
+	node := start(t, dubbo.Bridge(dubbo.Config{References: map[string][]dubbo.Interface{"dubbo://" + address: {withCallback()}}}))
+	for _, article := range []string{"a", "b"} { // over one connection
+		next := int32(0)
+		for value, err := range sabir.CallStream[order](t.Context(), node, "prices.listen", listening{article}) {
+			if err != nil || value.ID != article || value.Amount != next {
+				t.Fatalf("got %+v, %v, want %s x%d", value, err, article, next)
+			}
+			if next++; next == 1000 {
+				break
+			}
+		}
+		if got := provider.heard(t, "gone", 1); got[0] != article {
+			t.Errorf("the provider calls back for %s no more, want %s", got[0], article)
+		}
+	}
+	for _, err := range sabir.CallStream[order](t.Context(), node, "prices.listen", listening{"none"}) {
+		if err == nil || !strings.Contains(err.Error(), "no such article") {
+			t.Errorf("got %v, want the exception of the provider", err)
+		}
+	}
+	for _, err := range sabir.CallStream[order](t.Context(), node, "prices.listen", listening{"c"}) {
+		if err != nil {
+			if !errors.Is(err, sabir.ErrLinkLost) {
+				t.Errorf("the provider was killed: %v", err)
+			}
+			break
+		}
+		_ = provider.command.Process.Kill()
 	}
 }

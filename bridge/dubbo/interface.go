@@ -37,7 +37,7 @@ type Method struct {
 	Stream bool
 	// ServerStream makes a method of a provider by tri:// a stream of answers: void name(In, StreamObserver<Out>).
 	ServerStream bool
-	// Callback makes a served method of dubbo:// a stream of values for one of its arguments: its action is a stream, whose input has the other
-	// arguments. It needs Parameters. Default: none.
+	// Callback makes a method of dubbo:// a stream of the values for one of its arguments: its action is a stream, whose input has the other arguments,
+	// served and of a provider. It needs Parameters. Default: none.
 	Callback *Callback
 }

@@ -23,6 +23,9 @@ type link struct {
 	mu      sync.Mutex
 	waiting map[int64]chan frame
 	done    bool
+
+	callbacks    map[string]*callbackStream // by the numbers that the provider knows
+	lastCallback int32
 }
 
 func newLink(p *provider, c *connection) *link {
@@ -43,9 +46,8 @@ func (l *link) read() {
 		case f.is(flagEvent):
 			l.held.free(len(f.body))
 			l.closing.Store(true)
-		case f.is(flagRequest): // a call back, which is not carried
-			l.held.free(len(f.body))
-			l.refuse(&f, statusNoService, "calls back are not taken")
+		case f.is(flagRequest):
+			l.takeCallBack(f)
 		default:
 			l.held.free(len(f.body)) // the caller's from here
 			if to := l.take(f.id); to != nil {
@@ -87,7 +89,7 @@ func (l *link) take(id int64) chan frame {
 func (l *link) waits() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.waiting) > 0
+	return len(l.waiting) > 0 || len(l.callbacks) > 0
 }
 
 // over implements session.
@@ -99,11 +101,6 @@ func (l *link) stops() bool { return l.closing.Load() }
 // silence implements session.
 func (l *link) silence(now time.Time) time.Duration {
 	return now.Sub(time.Unix(0, l.lastRead.Load()))
-}
-
-// open implements session.
-func (l *link) open(_ context.Context, to calledMethod) (sabir.ForeignStream, error) {
-	return nil, sabir.Errorf(sabir.CodeUnimplemented, "NoStreams", "%s: the protocol dubbo carries no streams: call it by tri://", to.action)
 }
 
 // call implements session.

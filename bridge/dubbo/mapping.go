@@ -50,6 +50,7 @@ func newMapping(i *Interface) (*mapping, error) {
 	for _, from := range i.Methods {
 		one := &method{of: m, name: from.Name, action: i.Service + "." + cmp.Or(from.Action, from.Name), types: slices.Clone(from.Parameters), stream: from.Stream || from.ServerStream}
 		if one.callback = from.Callback; one.callback != nil {
+			one.stream, one.shape = true, introspect.ServerStream
 			if err := one.callback.check(len(one.types)); err != nil {
 				problem("%s: %s: %w", i.Name, one.name, err)
 			}
@@ -76,8 +77,8 @@ func newMapping(i *Interface) (*mapping, error) {
 // schemes are the protocols by which providers of the interface are called, the one first that a port with both is called by. Only tri:// carries messages
 // of Protocol Buffers and streams; providers of dubbo:// offer the other methods.
 func (m *mapping) schemes() []string {
-	isStream := func(one *method) bool { return one.stream }
-	isCall := func(one *method) bool { return !one.stream }
+	isStream := func(one *method) bool { return !one.carriedBy(false) }
+	isCall := func(one *method) bool { return one.carriedBy(false) }
 	switch {
 	case m.protobuf, !slices.ContainsFunc(m.methods, isCall):
 		return []string{schemeTriple}
@@ -137,6 +138,17 @@ func (m *mapping) method(name string, types []string) *method {
 		}
 	}
 	return byName
+}
+
+// carriedBy reports whether the protocol carries the method.
+func (m *method) carriedBy(triple bool) bool {
+	switch {
+	case m.callback != nil:
+		return !triple
+	case m.stream:
+		return triple
+	}
+	return true
 }
 
 // callbackOf is the method that a call is for where it has a callback, else nil.

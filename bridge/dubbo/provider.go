@@ -107,8 +107,8 @@ func newReference(b *bridge, e endpoint) (*provider, error) {
 	}
 	for _, o := range all {
 		for _, one := range o.mapping.methods {
-			if one.stream && at.Scheme != schemeTriple {
-				return nil, fmt.Errorf("dubbo.Config: References %q: the method %s is a stream, which only tri:// carries", e.address, one.name)
+			if !one.carriedBy(at.Scheme == schemeTriple) {
+				return nil, fmt.Errorf("dubbo.Config: References %q: the method %s is a stream: tri:// carries those without a Callback, and dubbo:// those with one", e.address, one.name)
 			}
 		}
 	}
@@ -150,7 +150,7 @@ func (p *provider) set(all []offering) {
 			c.offer.Services = append(c.offer.Services, introspect.Service{Name: m.service, Description: m.name})
 		}
 		for _, one := range m.methods {
-			if one.stream && !p.triple {
+			if !one.carriedBy(p.triple) {
 				continue // only other providers offer it
 			}
 			c.methods[one.action] = calledMethod{one, namedTimeout(o.params, one.name), o.params[paramToken]}
