@@ -46,7 +46,7 @@ func withCallback() dubbo.Interface {
 	// doc: callback
 	prices := dubbo.Interface{Name: "com.shop.PriceService", Service: "prices", Methods: []dubbo.Method{{Name: "listen", Parameters: []string{"java.lang.String", "com.shop.PriceListener"},
 		Callback: &dubbo.Callback{Argument: 1, Interface: "com.shop.PriceListener", Method: "changed", Parameter: "com.shop.Order"}}}}
-	// doc: end
+	// end
 	return prices
 }
 
