@@ -28,7 +28,7 @@ var layers = map[string]int{
 	"internal/mesh": 6, "introspect": 6,
 	".":      7,
 	"policy": 8, "telemetry": 8, "admin": 8, "actor": 8, "channel": 8,
-	"web": 9, "config": 9,
+	"web": 9, "config": 9, "broker": 9,
 	"bridge": 10, // Dubbo's has the policy of web/filter for pages of other sites
 	"lease":  9, "gen": 11, "mcp": 11, "rpc": 11, "trpc": 11, "webhook": 11, "sabirtest": 11,
 	"examples": 12, "internal/conformance": 12, "internal/simulation": 12,
@@ -40,7 +40,7 @@ var layers = map[string]int{
 var partOf = map[string]string{
 	"layout": "codec", "native": "codec", "claim": "codec", "protobuf": "codec", "jsonmethods": "codec", "protoname": "codec", "protojson": "codec", "document": "codec", "codectest": "codec",
 	"session": "transport", "transports": "transport", "bus": "transport", "transporttest": "transport",
-	"redis": "transport", "replication": "transport", "nats": "transport", "natsstore": "transport", "amqp": "transport",
+	"redis": "transport", "replication": "transport", "nats": "transport", "amqp": "transport",
 	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "internal/engine", "storetest": "actor", "grainstore": "actor",
 	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "etag": "web", "filehead": "web", "isolate": "web", "browsertest": "web", "httpstream": "web", "principal": "web", "protocol": "web",
 	"etcd": "internal/directory", "consul": "internal/directory",

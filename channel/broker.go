@@ -12,6 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/engine"
+	_ "github.com/sabir-go/sabir/internal/engine/memory" // mem://
 	"github.com/sabir-go/sabir/internal/everynode"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/vouch"
@@ -19,14 +20,14 @@ import (
 
 // Broker sets the broker that keeps the node's channels: "nats://10.0.0.5:4222" (JetStream), "redis://10.0.0.5:6379"
 // (Streams), "amqp://user:password@10.0.0.5:5672" (RabbitMQ), or "mem://" for tests and the first ten minutes, which
-// keeps them in this process and loses them with it. The program must import the engine:
+// keeps them in this process and loses them with it. The program must import the broker:
 //
-//	import _ "github.com/sabir-go/sabir/channel/jetstream" // or redis, amqp, mem
+//	import _ "github.com/sabir-go/sabir/broker/nats" // or redis, amqp
 //
 // For rediss://, amqps:// and nats:// with TLS, one tls.Config may be given, such as for its certificate authorities; the default trusts
 // those of the system.
 //
-// By default the broker of sabir.Join keeps them, where there is one and the program imports its engine. A node with a
+// By default the broker of sabir.Join keeps them, where there is one that has an engine for channels. A node with a
 // Broker does not start while that cannot be reached; later it connects again by itself. It is given once: a node with two
 // does not start.
 //

@@ -9,7 +9,6 @@
 //
 //		"github.com/sabir-go/sabir"
 //		"github.com/sabir-go/sabir/channel"
-//		_ "github.com/sabir-go/sabir/channel/mem" // or jetstream, redis, amqp
 //	)
 //
 //	type Order struct {

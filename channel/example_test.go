@@ -10,7 +10,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
-	_ "github.com/sabir-go/sabir/channel/mem"
 )
 
 func ExampleChannel_Consume() {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
-	_ "github.com/sabir-go/sabir/channel/mem"
 	_ "github.com/sabir-go/sabir/transport/mem"
 )
 

@@ -18,7 +18,6 @@ import (
 	"github.com/sabir-go/sabir/actor/grain/store"
 	_ "github.com/sabir-go/sabir/actor/grain/store/kubernetes"
 	"github.com/sabir-go/sabir/channel"
-	_ "github.com/sabir-go/sabir/channel/mem"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/cluster/consul"
 	"github.com/sabir-go/sabir/cluster/etcd"

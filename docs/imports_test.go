@@ -13,12 +13,12 @@ import _ "github.com/sabir-go/sabir/transport/tcp" // tcp://, tls:// and unix://
 // end
 
 // doc: import-nats
-import _ "github.com/sabir-go/sabir/transport/nats"
+import _ "github.com/sabir-go/sabir/broker/nats"
 
 // end
 
 // doc: import-broker
-import _ "github.com/sabir-go/sabir/transport/nats" // or …/redis, …/mqtt, …/amqp
+import _ "github.com/sabir-go/sabir/broker/nats" // or …/redis, …/mqtt, …/amqp
 
 // end
 

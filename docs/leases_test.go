@@ -9,7 +9,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
-	_ "github.com/sabir-go/sabir/actor/grain/store/memory"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/lease"
 )

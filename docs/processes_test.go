@@ -23,7 +23,7 @@ import (
 	"github.com/sabir-go/sabir/actor/app"
 	"github.com/sabir-go/sabir/actor/cron"
 	"github.com/sabir-go/sabir/actor/grain"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/actor/meta"
 	"github.com/sabir-go/sabir/actor/pool"
 	"github.com/sabir-go/sabir/actor/supervise"
@@ -568,7 +568,7 @@ var visitors = grain.Define("visitor", grain.OnCall((*Visitor).Visit))
 // end
 
 func TestAGrainCountsItsVisits(t *testing.T) {
-	ctx, store := t.Context(), memory.New()
+	ctx, store := t.Context(), store.Memory()
 	defer store.Close()
 	system := actor.NewSystem(actor.Config{})
 	grains := grain.New(system, grain.Config{Store: store}, visitors)

@@ -1,6 +1,6 @@
 // Package lease gives one process of a cluster at a time the right to do something: to lead, to run a service, to have a name.
 //
-//	st, err := store.Open(ctx, "nats://127.0.0.1:4222") // import _ ".../actor/grain/store/jetstream"
+//	st, err := store.Open(ctx, "nats://127.0.0.1:4222") // import _ ".../broker/nats"
 //	leases := lease.New(st, lease.Config{})
 //	mailer := sabir.NewService("mailer", sabir.Once())
 //	node := sabir.NewNode(sabir.Serve(mailer), leases.Option(), sabir.Join("tcp://:7700"))

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
 	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/lease"
 )
@@ -117,7 +116,7 @@ func TestNoHistoryOfFaultsLetsTwoHoldALease(t *testing.T) {
 
 func play(t *testing.T, seed uint64) (refused int) {
 	random := rand.New(rand.NewPCG(seed, 0))
-	shared := memory.New()
+	shared := store.Memory()
 	written := &register{writer: make(map[uint64]int)}
 	var mu sync.Mutex
 	var current [5]*lease.Lease // of each process; nil before its first

@@ -12,8 +12,8 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor/grain/store"
-	_ "github.com/sabir-go/sabir/actor/grain/store/jetstream"
-	_ "github.com/sabir-go/sabir/actor/grain/store/redis"
+	_ "github.com/sabir-go/sabir/broker/nats"
+	_ "github.com/sabir-go/sabir/broker/redis"
 	"github.com/sabir-go/sabir/internal/brokers"
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )

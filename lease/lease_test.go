@@ -14,7 +14,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor/grain/store"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
 	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/lease"
 )
@@ -46,7 +45,7 @@ func release(t *testing.T, h *lease.Lease) {
 
 func TestALeaseIsHeldByOneAndHandedOverByRelease(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		st := memory.New()
+		st := store.Memory()
 		first := acquire(t, named(st, "first"), "bill")
 		waiting, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
@@ -129,7 +128,7 @@ func (c *cut) Save(ctx context.Context, kind, key string, state []byte, revision
 
 func TestAHolderThatIsCutOffStopsBeforeAnotherBegins(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		shared := memory.New()
+		shared := store.Memory()
 		st := &cut{Store: shared}
 		held := acquire(t, leases(st), "bill")
 		ctx, cancel := held.Context(t.Context())
@@ -155,7 +154,7 @@ func TestTheLogSaysThatALeaseIsReleasedWhenTheStoreHasItBack(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		for _, reached := range []bool{true, false} {
 			var out bytes.Buffer
-			st := &cut{Store: memory.New()}
+			st := &cut{Store: store.Memory()}
 			l := lease.New(st, lease.Config{Log: slog.New(slog.NewTextHandler(&out, nil))})
 			ctx, cancel := context.WithCancel(t.Context())
 			err := l.Lead(ctx, "billing", func(ctx context.Context) error {
@@ -191,7 +190,7 @@ func (l *lateAnswers) Save(ctx context.Context, kind, key string, state []byte, 
 // Others count its time from when the store had it, so the holder must not count from the answer.
 func TestALeaseWhoseAnswerCameLateEndsBeforeAnotherBegins(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		shared := memory.New()
+		shared := store.Memory()
 		st := &lateAnswers{cut: &cut{Store: shared}}
 		held := make(chan *lease.Lease)
 		go func() { held <- acquire(t, leases(st), "bill") }()
@@ -223,7 +222,7 @@ func (s *slowLoad) Load(ctx context.Context, kind, key string) (store.Entry, err
 // What it saw may have been written just before the answer, so the time of the holder counts from there.
 func TestALookThatTookLongDoesNotShortenTheTimeOfTheHolder(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		shared := memory.New()
+		shared := store.Memory()
 		st := &cut{Store: shared}
 		held := acquire(t, leases(st), "bill") // and renewed after 1 s and 2 s
 		time.Sleep(500 * time.Millisecond)
@@ -264,7 +263,7 @@ func TestARenewalWithAnUnknownOutcomeDoesNotLoseTheLease(t *testing.T) {
 	for name, done := range map[string]bool{"done": true, "not done": false} {
 		t.Run(name, func(t *testing.T) {
 			bubbletest.Run(t, func(t *testing.T) {
-				st := &lossy{Store: memory.New(), done: done}
+				st := &lossy{Store: store.Memory(), done: done}
 				held := acquire(t, leases(st), "bill")
 				st.n.Store(2)
 				time.Sleep(time.Minute)
@@ -279,7 +278,7 @@ func TestARenewalWithAnUnknownOutcomeDoesNotLoseTheLease(t *testing.T) {
 
 func TestAnAcquisitionWithAnUnknownOutcomeIsMadeAgain(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		st := &lossy{Store: memory.New(), done: true}
+		st := &lossy{Store: store.Memory(), done: true}
 		st.n.Store(1)
 		begun := time.Now()
 		held := acquire(t, leases(st), "bill")
@@ -295,7 +294,7 @@ func TestAnAcquisitionWithAnUnknownOutcomeIsMadeAgain(t *testing.T) {
 
 func TestLeadRunsTheFunctionAgainAfterALossAndReturnsWhatItReturns(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		st := &cut{Store: memory.New()}
+		st := &cut{Store: store.Memory()}
 		finished := errors.New("finished")
 		var tokens []uint64
 		err := leases(st).Lead(t.Context(), "bill", func(ctx context.Context) error {
@@ -319,7 +318,7 @@ func TestLeadRunsTheFunctionAgainAfterALossAndReturnsWhatItReturns(t *testing.T)
 
 func TestAFunctionThatPanicsUnderALeaseReleasesIt(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		st := memory.New()
+		st := store.Memory()
 		func() {
 			defer func() { _ = recover() }()
 			_ = leases(st).Lead(t.Context(), "bill", func(context.Context) error { panic("broken") })
@@ -331,7 +330,7 @@ func TestAFunctionThatPanicsUnderALeaseReleasesIt(t *testing.T) {
 }
 
 func TestWrongUseIsAnErrorThatSaysWhatToDo(t *testing.T) {
-	st := memory.New()
+	st := store.Memory()
 	for _, use := range []struct {
 		of          *lease.Leases
 		name, value string
@@ -353,7 +352,7 @@ func TestWrongUseIsAnErrorThatSaysWhatToDo(t *testing.T) {
 }
 
 func TestARecordThatCannotBeReadIsAnErrorAndNotTakenOver(t *testing.T) {
-	st := memory.New()
+	st := store.Memory()
 	if _, err := st.Save(t.Context(), "sabir.lease", "bill", []byte("no record"), 0); err != nil {
 		t.Fatal(err)
 	}

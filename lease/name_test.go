@@ -8,7 +8,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/lease"
 )
@@ -39,7 +39,7 @@ func spawnPrinter(t *testing.T, s *actor.System) actor.PID {
 
 func TestAProcessHasItsNameUntilItEnds(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		s, l := newSystem(t), leases(memory.New())
+		s, l := newSystem(t), leases(store.Memory())
 		if _, err := l.WhereIs(t.Context(), "printer"); !errors.Is(err, lease.ErrNoName) {
 			t.Errorf("a name that nobody has: %v", err)
 		}
@@ -74,7 +74,7 @@ func TestAProcessHasItsNameUntilItEnds(t *testing.T) {
 
 func TestAProcessThatLosesItsNameIsKilled(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		st := &cut{Store: memory.New()}
+		st := &cut{Store: store.Memory()}
 		s, l := newSystem(t), leases(st)
 		pid := spawnPrinter(t, s)
 		h, err := l.Register(t.Context(), s, pid, "printer")
@@ -94,7 +94,7 @@ func TestAProcessThatLosesItsNameIsKilled(t *testing.T) {
 
 func TestANameForAProcessThatHasEndedIsFreeAtOnce(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		s, l := newSystem(t), leases(memory.New())
+		s, l := newSystem(t), leases(store.Memory())
 		pid := spawnPrinter(t, s)
 		if err := actor.Send(s, pid, quit{}); err != nil {
 			t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor/grain/store"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
 	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/lease"
 	"github.com/sabir-go/sabir/sabirtest"
@@ -81,7 +80,7 @@ func byID(nodes []*sabir.Node, id string) int {
 func TestAServiceRunsOnOneNodeAndMovesWhenThatStops(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		var r running
-		st := memory.New()
+		st := store.Memory()
 		nodes := startNodes(t, &r, st, st, st)
 		first := ask(t, nodes[0])
 		for _, n := range nodes {
@@ -107,7 +106,7 @@ func TestAServiceRunsOnOneNodeAndMovesWhenThatStops(t *testing.T) {
 func TestAServiceMovesWhenItsNodeIsCutOffFromTheStore(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		var r running
-		shared := memory.New()
+		shared := store.Memory()
 		stores := []*cut{{Store: shared}, {Store: shared}}
 		nodes := sabirtest.Cluster(t, mayRun(&r, stores[0]), mayRun(&r, stores[1]), nil)
 		caller := nodes[2]
@@ -135,7 +134,7 @@ func TestAServiceMovesWhenItsNodeIsCutOffFromTheStore(t *testing.T) {
 
 func TestHandlersThatRunWhenTheLeaseIsLostAreEndedAndNewCallsRefused(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		st := &cut{Store: memory.New()}
+		st := &cut{Store: store.Memory()}
 		slow := sabir.NewAction[sabir.Empty, sabir.Empty]("mailer.slow")
 		mailer := sabir.NewService("mailer", sabir.Once())
 		started := make(chan struct{}, 1)
@@ -169,7 +168,7 @@ func TestHandlersThatRunWhenTheLeaseIsLostAreEndedAndNewCallsRefused(t *testing.
 func TestAServiceThatCannotStartLeavesItsLeaseToAnotherNode(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		var r, none running
-		st := memory.New()
+		st := store.Memory()
 		broken := none.mailer(sabir.OnStart(func(context.Context) error { return errors.New("no database here") }))
 		nodes := sabirtest.Cluster(t, []sabir.NodeOption{leases(st).Option(), sabir.Serve(broken)}, mayRun(&r, st))
 		if got := ask(t, nodes[0]); got.Node != nodes[1].ID() {
@@ -194,12 +193,12 @@ func TestANodeThatCannotHaveTheLeaseDoesNotStart(t *testing.T) {
 func TestAServiceThatDependsOnOneThatRunsElsewhereStarts(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		var r running
-		sabirtest.Start(t, leases(memory.New()).Option(), sabir.Serve(sabir.NewService("orders", sabir.DependsOn(sabir.ServiceName("mailer"))), r.mailer()))
+		sabirtest.Start(t, leases(store.Memory()).Option(), sabir.Serve(sabir.NewService("orders", sabir.DependsOn(sabir.ServiceName("mailer"))), r.mailer()))
 	})
 }
 
 func TestTheLeaseIsHeldUntilTheServiceHasStopped(t *testing.T) {
-	st := memory.New()
+	st := store.Memory()
 	held, entered, goOn := make(chan bool, 1), make(chan struct{}), make(chan struct{})
 	s := sabir.NewService("mailer", sabir.Once(), sabir.OnStop(func(ctx context.Context) error {
 		close(entered)
@@ -230,7 +229,7 @@ func TestAServiceThatRunsOnceIsRemovedAndAdded(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		var r running
 		mailer := r.mailer()
-		n := sabirtest.Start(t, leases(memory.New()).Option(), sabir.Serve(mailer))
+		n := sabirtest.Start(t, leases(store.Memory()).Option(), sabir.Serve(mailer))
 		first := ask(t, n)
 		if err := n.Remove(t.Context(), mailer); err != nil {
 			t.Fatal(err)
@@ -250,7 +249,7 @@ func TestAServiceThatRunsOnceIsRemovedAndAdded(t *testing.T) {
 func TestACallOfAServiceThatHasLostItsLeaseSaysWhereItWaits(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		var r running
-		st := &cut{Store: memory.New()}
+		st := &cut{Store: store.Memory()}
 		nodes := sabirtest.Cluster(t, mayRun(&r, st), nil)
 		ask(t, nodes[1])
 		st.cutOff()

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/broker/redis"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/requestid"
 	"github.com/sabir-go/sabir/policy"
-	_ "github.com/sabir-go/sabir/transport/redis"
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 

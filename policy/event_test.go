@@ -13,7 +13,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
-	_ "github.com/sabir-go/sabir/channel/mem"
 	"github.com/sabir-go/sabir/internal/bubbletest"
 	"github.com/sabir-go/sabir/policy"
 )

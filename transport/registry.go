@@ -34,16 +34,16 @@ var drivers = []struct {
 	name    string
 	schemes []string
 }{
-	{"transport/amqp", []string{"amqp", "amqps"}},
+	{"broker/amqp", []string{"amqp", "amqps"}},
 	{"transport/grpc", []string{"grpc", "grpc+tls"}},
 	{"transport/h2", []string{"grpc+tcp", "h2c"}},
 	{"transport/http", []string{"http", "https"}},
 	{"transport/kcp", []string{"kcp"}},
 	{"transport/mem", []string{"mem"}},
-	{"transport/mqtt", []string{"mqtt", "mqtts"}},
-	{"transport/nats", []string{"nats"}},
+	{"broker/mqtt", []string{"mqtt", "mqtts"}},
+	{"broker/nats", []string{"nats"}},
 	{"transport/quic", []string{"quic"}},
-	{"transport/redis", []string{"redis", "rediss"}},
+	{"broker/redis", []string{"redis", "rediss"}},
 	{"transport/tcp", []string{"tcp", "tls", "unix"}},
 	{"transport/utp", []string{"utp"}},
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/cron"
 	"github.com/sabir-go/sabir/actor/grain/store"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
 	"github.com/sabir-go/sabir/internal/bubbletest"
 )
 
@@ -63,7 +62,7 @@ func TestOfSeveralNodesOneRunsAJobAtEachTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubbletest.Run(t, func(t *testing.T) {
 				r := &runs{at: make(map[time.Time]int)}
-				job.Name, job.Once, job.Do = "report", memory.New(), cron.Run(r.run)
+				job.Name, job.Once, job.Do = "report", store.Memory(), cron.Run(r.run)
 				running := schedulers(t, 3, job)
 				time.Sleep(time.Hour)
 				total := 0
@@ -113,7 +112,7 @@ func (u *unknown) Save(ctx context.Context, kind, key string, state []byte, revi
 func TestARunWhoseWriteWasNotAnsweredKnowsItsRecord(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		r := &runs{at: make(map[time.Time]int)}
-		schedulers(t, 2, cron.Job{Name: "report", Every: time.Minute, Once: &unknown{Store: memory.New(), lost: 5}, Do: cron.Run(r.run)})
+		schedulers(t, 2, cron.Job{Name: "report", Every: time.Minute, Once: &unknown{Store: store.Memory(), lost: 5}, Do: cron.Run(r.run)})
 		time.Sleep(10 * time.Minute)
 		for at, times := range r.all() {
 			if times != 1 {
@@ -128,7 +127,7 @@ func TestARunWhoseWriteWasNotAnsweredKnowsItsRecord(t *testing.T) {
 
 func TestARunFailsWhoseJobHasRunAtATimeToCome(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		r, st := &runs{at: make(map[time.Time]int)}, memory.New()
+		r, st := &runs{at: make(map[time.Time]int)}, store.Memory()
 		if _, err := st.Save(t.Context(), "sabir.cron", "report", []byte(time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339Nano)+" x"), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +146,7 @@ func TestAJobThatRunsOnceHasTimesThatAreTheSameOnAllNodes(t *testing.T) {
 		"CatchUp":   {Every: time.Minute, CatchUp: 1},
 		"set Every": {Spec: "@every 1m"},
 	} {
-		job.Name, job.Once, job.Do = "report", memory.New(), cron.Send(w.ear, call{})
+		job.Name, job.Once, job.Do = "report", store.Memory(), cron.Send(w.ear, call{})
 		if err := w.scheduler.Add(t.Context(), job); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, which does not say %q", err, says)
 		}
@@ -157,7 +156,7 @@ func TestAJobThatRunsOnceHasTimesThatAreTheSameOnAllNodes(t *testing.T) {
 func TestAQueuedRunTakesTheTimeAtWhichItWasDue(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		begun, ran := time.Now(), make(chan time.Duration, 10)
-		schedulers(t, 1, cron.Job{Name: "report", Every: time.Minute, Once: memory.New(), Overlap: cron.Queue, Do: cron.Run(func(*actor.Process) error {
+		schedulers(t, 1, cron.Job{Name: "report", Every: time.Minute, Once: store.Memory(), Overlap: cron.Queue, Do: cron.Run(func(*actor.Process) error {
 			if ran <- time.Since(begun); len(ran) == 1 {
 				time.Sleep(90 * time.Second)
 			}
@@ -178,7 +177,7 @@ func TestAQueuedRunTakesTheTimeAtWhichItWasDue(t *testing.T) {
 func TestANodeThatTookNoTimeOfAJobHasNotRunIt(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		r := &runs{at: make(map[time.Time]int)}
-		running := schedulers(t, 2, cron.Job{Name: "report", Every: time.Minute, Once: memory.New(), Do: cron.Run(r.run)})
+		running := schedulers(t, 2, cron.Job{Name: "report", Every: time.Minute, Once: store.Memory(), Do: cron.Run(r.run)})
 		time.Sleep(50 * time.Second)
 		for i := range running {
 			list, err := running[i].List(t.Context())

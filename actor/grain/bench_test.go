@@ -10,7 +10,7 @@ import (
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/actortest"
 	"github.com/sabir-go/sabir/actor/grain"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/actor/grain/store"
 )
 
 type bare struct{ sum int }
@@ -61,7 +61,7 @@ func BenchmarkCall(b *testing.B) {
 
 // BenchmarkCallToAnotherNode is a call from another node in this process, over TCP.
 func BenchmarkCallToAnotherNode(b *testing.B) {
-	w := newCluster(b, memory.New())
+	w := newCluster(b, store.Memory())
 	near, far := w.join("near"), w.join("far", lights)
 	agree(b, "light", 1, near, far)
 	b.Run("process", func(b *testing.B) {

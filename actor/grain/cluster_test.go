@@ -13,7 +13,6 @@ import (
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
 )
 
 var serve = []grain.Served{counters, homes}
@@ -50,7 +49,7 @@ var homes = grain.Define("home", grain.OnCall((*home).Where), grain.OnCall((*hom
 	grain.OnCall((*home).Who), grain.OnCall((*home).Hold))
 
 func TestNodesShareOutTheGrainsAndReachAllOfThem(t *testing.T) {
-	w := newCluster(t, memory.New())
+	w := newCluster(t, store.Memory())
 	a, b, c := w.join("a", serve...), w.join("b", serve...), w.join("c", serve...)
 	observer := w.join("observer")
 	all := []*member{a, b, c, observer}
@@ -84,7 +83,7 @@ func TestNodesShareOutTheGrainsAndReachAllOfThem(t *testing.T) {
 }
 
 func TestANodeServesOnlyWhatItSays(t *testing.T) {
-	w := newCluster(t, memory.New())
+	w := newCluster(t, store.Memory())
 	a, b := w.join("a", counters), w.join("b", homes)
 	for _, m := range []*member{a, b} {
 		for _, kind := range []string{"counter", "home"} {
@@ -104,7 +103,7 @@ func TestANodeServesOnlyWhatItSays(t *testing.T) {
 }
 
 func TestErrorsOfGrainsOnOtherNodesAreTheSame(t *testing.T) {
-	w := newCluster(t, memory.New())
+	w := newCluster(t, store.Memory())
 	a, b := w.joinWith("a", grain.Config{MaxActive: 1}, counters), w.join("b")
 	agree(t, "counter", 1, a, b)
 	_, err := grain.Call[int](t.Context(), b, ada, careful{-1})
@@ -127,7 +126,7 @@ func TestErrorsOfGrainsOnOtherNodesAreTheSame(t *testing.T) {
 
 func TestGrainsMoveToANodeThatComesAndFromOneThatStops(t *testing.T) {
 	const grains = 200
-	w := newCluster(t, memory.New())
+	w := newCluster(t, store.Memory())
 	a := w.join("a", serve...)
 	for i := range grains {
 		call[int](t, a, homes.Key(fmt.Sprint(i)), nap{1}) // saved by Deactivate only
@@ -168,7 +167,7 @@ func TestGrainsMoveToANodeThatComesAndFromOneThatStops(t *testing.T) {
 }
 
 func TestNoNodeSendsGrainsToOneThatHasStopped(t *testing.T) {
-	w := newCluster(t, memory.New())
+	w := newCluster(t, store.Memory())
 	a, b, c := w.join("a", serve...), w.join("b", serve...), w.join("c", serve...)
 	agree(t, "home", 3, a, b, c)
 	left := []*member{a, b, c}
@@ -190,7 +189,7 @@ func TestNoNodeSendsGrainsToOneThatHasStopped(t *testing.T) {
 }
 
 func TestCallsGoOnWhileNodesComeAndGo(t *testing.T) {
-	w := newCluster(t, memory.New())
+	w := newCluster(t, store.Memory())
 	observer := w.join("observer")
 	a := w.join("a", serve...)
 	agree(t, "home", 1, observer, a)
@@ -238,7 +237,7 @@ func TestCallsGoOnWhileNodesComeAndGo(t *testing.T) {
 }
 
 func TestMessagesGoOnToWhereTheGrainIs(t *testing.T) {
-	w := newCluster(t, memory.New())
+	w := newCluster(t, store.Memory())
 	observer := w.join("observer")
 	a := w.join("a", adders)
 	agree(t, "adder", 1, observer, a)
@@ -283,7 +282,7 @@ func (a *adder) Count(*actor.Process, count) (int, error) { return a.Value.Sum, 
 var adders = grain.Define("adder", grain.OnMessage((*adder).Note), grain.OnCall((*adder).Count).Strong())
 
 func TestACallWhoseNodeIsLostWhileItIsHandledHasAnUnknownOutcome(t *testing.T) {
-	w := newCluster(t, memory.New())
+	w := newCluster(t, store.Memory())
 	observer, a := w.join("observer"), w.join("a", serve...)
 	agree(t, "home", 1, observer, a)
 	failed := make(chan error, 1)
@@ -310,7 +309,7 @@ func TestACallWhoseNodeIsLostWhileItIsHandledHasAnUnknownOutcome(t *testing.T) {
 }
 
 func TestInASplitClusterOneSideWritesAndAfterItOneActivationIsLeft(t *testing.T) {
-	w := newCluster(t, memory.New())
+	w := newCluster(t, store.Memory())
 	a, b := w.join("a", serve...), w.join("b", serve...)
 	agree(t, "home", 2, a, b)
 	var of grain.Address // one of b's
@@ -349,7 +348,7 @@ func TestInASplitClusterOneSideWritesAndAfterItOneActivationIsLeft(t *testing.T)
 }
 
 func TestTheSmallerSideOfASplitDoesNotAnswerWhereMostNodesMustBeSeen(t *testing.T) {
-	w := newCluster(t, memory.New())
+	w := newCluster(t, store.Memory())
 	most := grain.Config{Among: 2}
 	a, b, c := w.joinWith("a", most, serve...), w.joinWith("b", most, serve...), w.joinWith("c", most, serve...)
 	agree(t, "home", 3, a, b, c)
@@ -371,7 +370,7 @@ func TestTheSmallerSideOfASplitDoesNotAnswerWhereMostNodesMustBeSeen(t *testing.
 
 // Two clusters that do not know of each other and share a store: what no cluster can prevent.
 func TestOfTwoActivationsAtMostOneSaves(t *testing.T) {
-	st := memory.New()
+	st := store.Memory()
 	one, _ := start(t, grain.Config{Store: st})
 	other, _ := start(t, grain.Config{Store: st})
 	const callers, each = 4, 200

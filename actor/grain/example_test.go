@@ -7,7 +7,7 @@ import (
 
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/actor/grain/store"
 )
 
 // Profile is the saved state of a user.
@@ -30,7 +30,7 @@ func Example() {
 	ctx := context.Background()
 	system := actor.NewSystem(actor.Config{})
 	defer system.Stop(ctx)
-	grains := grain.New(system, grain.Config{Store: memory.New()}, users)
+	grains := grain.New(system, grain.Config{Store: store.Memory()}, users)
 	if err := grains.Start(ctx); err != nil {
 		log.Fatal(err)
 	}

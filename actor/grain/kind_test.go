@@ -7,7 +7,7 @@ import (
 
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/actor/grain/store"
 )
 
 func TestMistakesInAKindShowWhenItIsDefined(t *testing.T) {
@@ -38,7 +38,7 @@ func TestMistakesInTheOptionsShowAtTheStart(t *testing.T) {
 		kinds  []grain.Served
 		want   string
 	}{
-		"a kind twice":        {grain.Config{Store: memory.New()}, []grain.Served{counters, counters}, "twice"},
+		"a kind twice":        {grain.Config{Store: store.Memory()}, []grain.Served{counters, counters}, "twice"},
 		"no store":            {grain.Config{}, []grain.Served{counters}, "Store"},
 		"a rest before":       {grain.Config{IdleAfter: -time.Minute}, nil, "IdleAfter -1m0s"},
 		"no grains":           {grain.Config{MaxActive: -1}, nil, "MaxActive -1"},
@@ -63,7 +63,7 @@ func TestMistakesInTheOptionsShowAtTheStart(t *testing.T) {
 }
 
 func TestStatesOfBothFormsAreRead(t *testing.T) {
-	st := memory.New()
+	st := store.Memory()
 	for i, native := range []bool{false, true, true, false} {
 		system := actor.NewSystem(actor.Config{})
 		g := grain.New(system, grain.Config{Store: st, NativeState: native}, counters)

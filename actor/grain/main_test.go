@@ -13,7 +13,6 @@ import (
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
 	"github.com/sabir-go/sabir/internal/brokers"
 )
 
@@ -115,7 +114,7 @@ func start(t testing.TB, config grain.Config, kinds ...grain.Served) (*actor.Sys
 func startOn(t testing.TB, system *actor.System, config grain.Config, kinds ...grain.Served) (*actor.System, *grain.Grains) {
 	t.Helper()
 	if config.Store == nil {
-		config.Store = memory.New()
+		config.Store = store.Memory()
 	}
 	g := grain.New(system, config, append(kinds, counters)...)
 	if err := g.Start(t.Context()); err != nil {
@@ -240,7 +239,7 @@ type watched struct {
 	hold  chan struct{} // Load waits until it is closed
 }
 
-func watch() *watched { return &watched{Store: memory.New(), loads: map[string]int{}} }
+func watch() *watched { return &watched{Store: store.Memory(), loads: map[string]int{}} }
 
 func (w *watched) set(err error) {
 	w.mu.Lock()

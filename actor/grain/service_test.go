@@ -11,7 +11,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/actor/grain/store"
 )
 
 // listing has the members of the answer of $grains.list.
@@ -41,7 +41,7 @@ func TestActiveGrainsAreListedByKindAndKey(t *testing.T) {
 	others := grain.Define("other", grain.OnCall((*counter).Add))
 	system := actor.NewSystem(actor.Config{})
 	node := sabir.NewNode(sabir.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))), system.Option(),
-		grain.New(system, grain.Config{Store: memory.New()}, counters, others).Option())
+		grain.New(system, grain.Config{Store: store.Memory()}, counters, others).Option())
 	if err := node.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
 )
 
 var ada = counters.Key("ada")
@@ -116,7 +115,7 @@ func saveElsewhere(t *testing.T, st store.Store, of grain.Address, sum int) {
 }
 
 func TestAnActivationThatIsFencedTellsItsCallerAndIsLoadedAnew(t *testing.T) {
-	st := memory.New()
+	st := store.Memory()
 	system, g := start(t, grain.Config{Store: st})
 	call[int](t, system, ada, add{5})
 	saveElsewhere(t, st, ada, 70)
@@ -129,7 +128,7 @@ func TestAnActivationThatIsFencedTellsItsCallerAndIsLoadedAnew(t *testing.T) {
 }
 
 func TestAStrongHandlerDoesNotAnswerFromAnOldState(t *testing.T) {
-	st := memory.New()
+	st := store.Memory()
 	system, _ := start(t, grain.Config{Store: st})
 	want(t, "at first", call[int](t, system, ada, exact{}), 0)
 	saveElsewhere(t, st, ada, 70)
@@ -141,7 +140,7 @@ func TestAStrongHandlerDoesNotAnswerFromAnOldState(t *testing.T) {
 func TestAStateThatCannotBeReadIsAnError(t *testing.T) {
 	for what, saved := range map[string]string{"another form": "x123", "no JSON": "j{", "another type": `j{"Sum":"x"}`, "nothing": ""} {
 		t.Run(what, func(t *testing.T) {
-			st := memory.New()
+			st := store.Memory()
 			system, g := start(t, grain.Config{Store: st})
 			if _, err := st.Save(t.Context(), ada.Kind, ada.Key, []byte(saved), 0); err != nil {
 				t.Fatal(err)
@@ -174,7 +173,7 @@ func (h *hooked) Rest(p *actor.Process, _ rest) (int, error) { h.State.Rest(p); 
 var hookeds = grain.Define("hooked", grain.OnCall((*hooked).Count), grain.OnCall((*hooked).Rest))
 
 func TestHooksRunWithTheStateAtTheBeginningAndTheEnd(t *testing.T) {
-	st := memory.New()
+	st := store.Memory()
 	of := hookeds.Key("x")
 	saveElsewhere(t, st, of, 5)
 	hooks.activate = func(h *hooked, _ *actor.Process) error { h.woken = h.Value.Sum * 100; return nil }

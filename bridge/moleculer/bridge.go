@@ -138,7 +138,7 @@ func (b *bridge) connect(ctx context.Context) error {
 	bus, ok := transports.Bus(at.Scheme)
 	if !ok {
 		return fmt.Errorf("%s is not the address of a broker that the program links: import the package of its transport, such as %s", at.Redacted(),
-			`_ "github.com/sabir-go/sabir/transport/nats"`)
+			`_ "github.com/sabir-go/sabir/broker/nats"`)
 	}
 	// Who may use the broker is the matter of the Moleculer project, whose nodes prove nothing to each other: Keyed states that for the driver.
 	config, events := transport.Config{Keyed: true, Name: b.id}, transport.BusEvents{Lost: b.brokerLost, Restored: b.brokerRestored, Unheard: b.unheard}

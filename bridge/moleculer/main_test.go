@@ -19,8 +19,8 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/moleculer"
+	_ "github.com/sabir-go/sabir/broker/nats"
 	"github.com/sabir-go/sabir/internal/brokers"
-	_ "github.com/sabir-go/sabir/transport/nats"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(cleaning{m})) }

@@ -13,13 +13,13 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/moleculer"
+	_ "github.com/sabir-go/sabir/broker/amqp"
+	_ "github.com/sabir-go/sabir/broker/mqtt"
+	_ "github.com/sabir-go/sabir/broker/redis"
 	"github.com/sabir-go/sabir/codec"
 	"github.com/sabir-go/sabir/codec/cbor"
 	"github.com/sabir-go/sabir/codec/msgpack"
 	"github.com/sabir-go/sabir/internal/brokers"
-	_ "github.com/sabir-go/sabir/transport/amqp"
-	_ "github.com/sabir-go/sabir/transport/mqtt"
-	_ "github.com/sabir-go/sabir/transport/redis"
 )
 
 // kinds has a field of each kind that serializers treat differently.

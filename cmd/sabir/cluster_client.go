@@ -12,6 +12,10 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/broker/amqp" // whatever a cluster was joined at
+	_ "github.com/sabir-go/sabir/broker/mqtt"
+	_ "github.com/sabir-go/sabir/broker/nats"
+	_ "github.com/sabir-go/sabir/broker/redis"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/errname"
 	"github.com/sabir-go/sabir/internal/schemes"
@@ -19,15 +23,11 @@ import (
 	"github.com/sabir-go/sabir/internal/wire"
 	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/transport"
-	_ "github.com/sabir-go/sabir/transport/amqp" // whatever a cluster was joined at
 	_ "github.com/sabir-go/sabir/transport/grpc"
 	_ "github.com/sabir-go/sabir/transport/h2"
 	_ "github.com/sabir-go/sabir/transport/http"
 	_ "github.com/sabir-go/sabir/transport/kcp"
-	_ "github.com/sabir-go/sabir/transport/mqtt"
-	_ "github.com/sabir-go/sabir/transport/nats"
 	_ "github.com/sabir-go/sabir/transport/quic"
-	_ "github.com/sabir-go/sabir/transport/redis"
 	"github.com/sabir-go/sabir/transport/tcp"
 	_ "github.com/sabir-go/sabir/transport/utp"
 

@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
-	_ "github.com/sabir-go/sabir/transport/nats"
+	_ "github.com/sabir-go/sabir/broker/nats"
 	_ "github.com/sabir-go/sabir/transport/tcp" // tcp://
 )
 

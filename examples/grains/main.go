@@ -26,8 +26,8 @@ import (
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store"
-	_ "github.com/sabir-go/sabir/actor/grain/store/jetstream"
-	_ "github.com/sabir-go/sabir/actor/grain/store/redis"
+	_ "github.com/sabir-go/sabir/broker/nats"
+	_ "github.com/sabir-go/sabir/broker/redis"
 	_ "github.com/sabir-go/sabir/transport/tcp" // tcp://
 )
 

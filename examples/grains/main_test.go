@@ -10,8 +10,6 @@ import (
 	"os/exec"
 	"testing"
 	"time"
-
-	_ "github.com/sabir-go/sabir/actor/grain/store/memory"
 )
 
 func Example() {

@@ -19,9 +19,8 @@ import (
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/cron"
 	"github.com/sabir-go/sabir/actor/grain/store"
-	_ "github.com/sabir-go/sabir/actor/grain/store/jetstream" // nats://
-	_ "github.com/sabir-go/sabir/actor/grain/store/memory"    // mem://
-	_ "github.com/sabir-go/sabir/actor/grain/store/redis"     // redis://
+	_ "github.com/sabir-go/sabir/broker/nats"  // nats://
+	_ "github.com/sabir-go/sabir/broker/redis" // redis://
 )
 
 func main() {

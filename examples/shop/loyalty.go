@@ -6,7 +6,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/actor/grain/store"
 )
 
 // Points counts the orders of a customer, and a point for each whole euro of them.
@@ -40,7 +40,7 @@ var cards = grain.Define("card", grain.OnCall((*card).buy), grain.OnCall((*card)
 
 // newGrains makes the grains of a node. They are in memory, as all data of the shop.
 func newGrains(system *actor.System) *grain.Grains {
-	return grain.New(system, grain.Config{Store: memory.New()}, cards)
+	return grain.New(system, grain.Config{Store: store.Memory()}, cards)
 }
 
 // loyalty counts what customers buy, each on a card of its own.

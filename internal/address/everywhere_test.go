@@ -9,20 +9,15 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/actor/grain/store"
-	_ "github.com/sabir-go/sabir/actor/grain/store/jetstream"
-	_ "github.com/sabir-go/sabir/actor/grain/store/redis"
-	_ "github.com/sabir-go/sabir/channel/amqp"
-	_ "github.com/sabir-go/sabir/channel/jetstream"
-	_ "github.com/sabir-go/sabir/channel/redis"
+	_ "github.com/sabir-go/sabir/broker/amqp"
+	_ "github.com/sabir-go/sabir/broker/mqtt"
+	_ "github.com/sabir-go/sabir/broker/nats"
+	_ "github.com/sabir-go/sabir/broker/redis"
 	"github.com/sabir-go/sabir/internal/engine"
 	"github.com/sabir-go/sabir/internal/schemes"
 	"github.com/sabir-go/sabir/internal/transports"
 	"github.com/sabir-go/sabir/policy/rediscache"
 	"github.com/sabir-go/sabir/transport"
-	_ "github.com/sabir-go/sabir/transport/amqp"
-	_ "github.com/sabir-go/sabir/transport/mqtt"
-	_ "github.com/sabir-go/sabir/transport/nats"
-	_ "github.com/sabir-go/sabir/transport/redis"
 )
 
 // uses lists every purpose for which Sabir opens the address of a broker. Each opens an address, closes what it has opened and returns the

@@ -1,4 +1,4 @@
-// Package amqp reads addresses of RabbitMQ and dials them. Links (transport/amqp) and channels (channel/amqp) both use it, so
+// Package amqp reads addresses of RabbitMQ and dials them. Links and channels, below broker/amqp, both use it, so
 // that one address is right or wrong for both:
 //
 //	address, err := amqp.Parse(at, config)

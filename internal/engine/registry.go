@@ -26,9 +26,10 @@ func Offered(address string) bool {
 	return ok
 }
 
-// drivers are the packages of this module and their schemes, so that an error can name the import that is missing.
+// drivers are the packages below broker and their schemes, so that an error can name the import that is missing. Package channel brings
+// mem:// along.
 var drivers = map[string]string{
-	"mem": "mem", "nats": "jetstream", "redis": "redis", "rediss": "redis", "amqp": "amqp", "amqps": "amqp",
+	"nats": "nats", "redis": "redis", "rediss": "redis", "amqp": "amqp", "amqps": "amqp",
 }
 
 // Open connects to the broker at an address, by the engine that is registered for its scheme.
@@ -41,7 +42,7 @@ func Open(ctx context.Context, address string, config Config) (Store, error) {
 		return e.Open(ctx, at, config)
 	}
 	if driver, known := drivers[at.Scheme]; known {
-		return nil, fmt.Errorf(`channel: the program does not link the engine of %s://: add import _ "github.com/sabir-go/sabir/channel/%s"`, at.Scheme, driver)
+		return nil, fmt.Errorf(`channel: the program does not link the engine of %s://: add import _ "github.com/sabir-go/sabir/broker/%s"`, at.Scheme, driver)
 	}
-	return nil, fmt.Errorf("channel: no engine is called %q: there are %s", at.Scheme, strings.Join(slices.Sorted(maps.Keys(drivers)), ", "))
+	return nil, fmt.Errorf("channel: no engine is called %q: there are %s", at.Scheme, strings.Join(slices.Sorted(maps.Keys(drivers)), ", ")+" and mem")
 }

@@ -9,9 +9,9 @@ import (
 
 func TestOpenSaysWhatToImport(t *testing.T) {
 	for address, want := range map[string]string{
-		"redis://ada:geheim@host": "channel/redis",
-		"nats://host":             "channel/jetstream",
-		"kafka://host":            "amqp, amqps, mem, nats, redis, rediss",
+		"redis://ada:geheim@host": "broker/redis",
+		"nats://host":             "broker/nats",
+		"kafka://host":            "amqp, amqps, nats, redis, rediss and mem",
 		"://":                     "nats://127.0.0.1:4222",
 		"":                        "nats://127.0.0.1:4222",
 	} {

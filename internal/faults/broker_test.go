@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/broker/amqp"
+	_ "github.com/sabir-go/sabir/broker/mqtt"
+	_ "github.com/sabir-go/sabir/broker/nats"
+	_ "github.com/sabir-go/sabir/broker/redis"
 	"github.com/sabir-go/sabir/internal/brokers"
-	_ "github.com/sabir-go/sabir/transport/amqp"
-	_ "github.com/sabir-go/sabir/transport/mqtt"
-	_ "github.com/sabir-go/sabir/transport/nats"
-	_ "github.com/sabir-go/sabir/transport/redis"
 )
 
 // member starts a node at a broker, with a service of its own name whose action counts its calls.

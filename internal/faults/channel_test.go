@@ -20,10 +20,10 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/broker/amqp"
+	_ "github.com/sabir-go/sabir/broker/nats"
+	_ "github.com/sabir-go/sabir/broker/redis"
 	"github.com/sabir-go/sabir/channel"
-	_ "github.com/sabir-go/sabir/channel/amqp"
-	_ "github.com/sabir-go/sabir/channel/jetstream"
-	_ "github.com/sabir-go/sabir/channel/redis"
 	"github.com/sabir-go/sabir/internal/brokers"
 )
 

@@ -14,9 +14,9 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/broker/nats"
+	_ "github.com/sabir-go/sabir/broker/redis"
 	"github.com/sabir-go/sabir/channel"
-	_ "github.com/sabir-go/sabir/channel/jetstream"
-	_ "github.com/sabir-go/sabir/channel/redis"
 	"github.com/sabir-go/sabir/internal/brokers"
 	_ "github.com/sabir-go/sabir/web"
 )

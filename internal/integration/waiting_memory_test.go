@@ -15,7 +15,6 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/channel"
-	_ "github.com/sabir-go/sabir/channel/mem"
 	"github.com/sabir-go/sabir/internal/brokers"
 	_ "github.com/sabir-go/sabir/transport/mem"
 	_ "github.com/sabir-go/sabir/web"

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
-	_ "github.com/sabir-go/sabir/channel/mem"
 )
 
 // noConsumer is the reason why publishers get no error of consumers.

@@ -10,7 +10,6 @@ import (
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store"
-	_ "github.com/sabir-go/sabir/actor/grain/store/memory"
 )
 
 // keeper is a grain whose state is a payload.

@@ -1,9 +1,12 @@
-// Package nats reads addresses of NATS. Links (transport/nats), channels (channel/jetstream) and states of grains
-// (actor/grain/store/jetstream) all use it, so that one address is right or wrong for all:
+// Package nats reads addresses of NATS and connects to them, to servers elsewhere or to one that it runs inside the process. Links,
+// channels, states of grains (all below broker/nats) and the bridge to go-micro use it, so that one address is right or wrong for all:
 //
 //	address, err := nats.Parse(at)
-//
-// Connections are made by package transport/nats, which has the embedded servers, and for JetStream by internal/jetstream.
+//	...
+//	conn, err := nats.Connect(ctx, address, transport.Config{Name: "shop-1"})
+//	...
+//	defer conn.Release()
+//	defer conn.Conn.Close()
 package nats
 
 import (

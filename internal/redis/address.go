@@ -1,5 +1,5 @@
-// Package redis reads addresses of Redis and opens clients for them. Links (transport/redis), channels (channel/redis), states
-// of grains (actor/grain/store/redis) and caches (policy/rediscache) all use it, so that one address is right or wrong for all:
+// Package redis reads addresses of Redis and opens clients for them. Links, channels and states of grains (all below broker/redis),
+// caches (policy/rediscache) and sessions (web/auth/redissessions) use it, so that one address is right or wrong for all:
 //
 //	address, err := redis.Parse(at, tlsConfig)
 //	...

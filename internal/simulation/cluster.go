@@ -13,7 +13,6 @@ import (
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
 	"github.com/sabir-go/sabir/cluster"
 	"github.com/sabir-go/sabir/internal/backoff"
 	"github.com/sabir-go/sabir/internal/joining"
@@ -79,7 +78,7 @@ const (
 )
 
 func newWorld(h History, log *slog.Logger) *world {
-	w := &world{history: h, network: newNetwork(h.Seed), record: newRecord(), log: log, store: memory.New()}
+	w := &world{history: h, network: newNetwork(h.Seed), record: newRecord(), log: log, store: store.Memory()}
 	for i := range h.Nodes {
 		w.members = append(w.members, &member{world: w, name: nodeName(i), changing: make(chan struct{}, 1)})
 	}

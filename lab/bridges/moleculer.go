@@ -7,8 +7,8 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/moleculer"
+	_ "github.com/sabir-go/sabir/broker/nats"
 	"github.com/sabir-go/sabir/lab/child"
-	_ "github.com/sabir-go/sabir/transport/nats"
 )
 
 // number is the input and the answer of a call, ten bytes of JSON, as in the programs for Node.

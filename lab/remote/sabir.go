@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/broker/amqp" // the transports that rows are about
+	_ "github.com/sabir-go/sabir/broker/mqtt"
+	_ "github.com/sabir-go/sabir/broker/nats"
+	_ "github.com/sabir-go/sabir/broker/redis"
 	"github.com/sabir-go/sabir/cluster"
-	_ "github.com/sabir-go/sabir/transport/amqp" // the transports that rows are about
 	_ "github.com/sabir-go/sabir/transport/mem"
-	_ "github.com/sabir-go/sabir/transport/mqtt"
-	_ "github.com/sabir-go/sabir/transport/nats"
-	_ "github.com/sabir-go/sabir/transport/redis"
 	_ "github.com/sabir-go/sabir/transport/tcp"
 )
 

@@ -9,19 +9,19 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir"
+	_ "github.com/sabir-go/sabir/broker/amqp"
+	_ "github.com/sabir-go/sabir/broker/mqtt"
+	_ "github.com/sabir-go/sabir/broker/nats"
+	_ "github.com/sabir-go/sabir/broker/redis"
 	"github.com/sabir-go/sabir/cluster"
 	_ "github.com/sabir-go/sabir/codec/protobuf" // protobuf messages travel as such
 	"github.com/sabir-go/sabir/secret"
-	_ "github.com/sabir-go/sabir/transport/amqp"
 	_ "github.com/sabir-go/sabir/transport/grpc"
 	_ "github.com/sabir-go/sabir/transport/h2"
 	_ "github.com/sabir-go/sabir/transport/http"
 	_ "github.com/sabir-go/sabir/transport/kcp"
 	_ "github.com/sabir-go/sabir/transport/mem"
-	_ "github.com/sabir-go/sabir/transport/mqtt"
-	_ "github.com/sabir-go/sabir/transport/nats"
 	_ "github.com/sabir-go/sabir/transport/quic"
-	_ "github.com/sabir-go/sabir/transport/redis"
 	_ "github.com/sabir-go/sabir/transport/tcp" // tcp:// and unix://
 	_ "github.com/sabir-go/sabir/transport/utp"
 

@@ -7,7 +7,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/actor/grain/store"
 )
 
 // basket is a grain.
@@ -22,7 +22,7 @@ var baskets = grain.Define("basket", grain.OnCall((*basket).put))
 
 func TestGrainsAreSearchedByKindAndKeyAndTheSearchIsBounded(t *testing.T) {
 	system := actor.NewSystem(actor.Config{})
-	n := openNode(t, system.Option(), grain.New(system, grain.Config{Store: memory.New()}, baskets).Option())
+	n := openNode(t, system.Option(), grain.New(system, grain.Config{Store: store.Memory()}, baskets).Option())
 	for _, key := range []string{"ada", "bob"} {
 		_, err := grain.Call[int](t.Context(), system, baskets.Key(key), letter{"rope"})
 		must(t, err)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
-	_ "github.com/sabir-go/sabir/channel/mem"
 )
 
 func TestDeadLettersAreListedAndSettledByTheNodeThatHasThem(t *testing.T) {

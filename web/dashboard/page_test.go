@@ -18,7 +18,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
-	"github.com/sabir-go/sabir/actor/grain/store/memory"
+	"github.com/sabir-go/sabir/actor/grain/store"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/secret"
 )
@@ -344,7 +344,7 @@ func TestEmptyAndReadOnlyViewsSayWhatToDo(t *testing.T) {
 // TestGrainsInABrowser looks for some of the grains of a node.
 func TestGrainsInABrowser(t *testing.T) {
 	system := actor.NewSystem(actor.Config{})
-	n := openNode(t, sabir.HTTP(":0", At("/dashboard")), system.Option(), grain.New(system, grain.Config{Store: memory.New()}, baskets).Option())
+	n := openNode(t, sabir.HTTP(":0", At("/dashboard")), system.Option(), grain.New(system, grain.Config{Store: store.Memory()}, baskets).Option())
 	for i := range 42 {
 		_, err := grain.Call[int](t.Context(), system, baskets.Key(fmt.Sprint("u-", i+1)), letter{"rope"})
 		must(t, err)

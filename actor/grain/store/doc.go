@@ -1,6 +1,6 @@
 // Package store keeps the state of grains, so that a grain goes on elsewhere with what it had.
 //
-//	import _ "github.com/sabir-go/sabir/actor/grain/store/redis"
+//	import _ "github.com/sabir-go/sabir/broker/redis"
 //
 //	s, err := store.Open(ctx, "redis://127.0.0.1:6379")
 //	entry, err := s.Load(ctx, "account", "ada")                              // Revision 0: nothing saved yet

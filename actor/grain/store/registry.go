@@ -41,8 +41,8 @@ func (c Config) maxState() int {
 	return c.MaxState
 }
 
-// known are the packages of this module and their schemes, so that an error can name the import that is missing.
-var known = map[string]string{"kubernetes": "kubernetes", "mem": "memory", "nats": "jetstream", "redis": "redis", "rediss": "redis"}
+// known are the packages of this module and their schemes, so that an error can name the import that is missing. mem:// needs none.
+var known = map[string]string{"kubernetes": "actor/grain/store/kubernetes", "nats": "broker/nats", "redis": "broker/redis", "rediss": "broker/redis"}
 
 // Open connects to the store at an address, by the driver that is registered for its scheme. At most one Config may be
 // given. The caller must Close the Store.
@@ -58,9 +58,9 @@ func Open(ctx context.Context, address string, config ...Config) (Store, error) 
 	d, ok := grainstore.Lookup(at.Scheme)
 	if !ok {
 		if driver, is := known[at.Scheme]; is {
-			return nil, fmt.Errorf(`store: the program does not link the driver of %s://: add import _ "github.com/sabir-go/sabir/actor/grain/store/%s"`, at.Scheme, driver)
+			return nil, fmt.Errorf(`store: the program does not link the driver of %s://: add import _ "github.com/sabir-go/sabir/%s"`, at.Scheme, driver)
 		}
-		return nil, fmt.Errorf("store: no driver is called %q: there are %s", at.Scheme, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		return nil, fmt.Errorf("store: no driver is called %q: there are %s", at.Scheme, strings.Join(slices.Sorted(maps.Keys(known)), ", ")+" and mem")
 	}
 	log := c.Log
 	if log == nil {

@@ -13,11 +13,10 @@ func TestOpenSaysWhatIsWrongWithAnAddress(t *testing.T) {
 	for address, says := range map[string]string{
 		"":                          "want one such as nats://",
 		"127.0.0.1:6379":            "want one such as nats://",
-		"redis://127.0.0.1":         `import _ "github.com/sabir-go/sabir/actor/grain/store/redis"`,
-		"rediss://u:pw@127.0.0.1":   `store/redis"`,
-		"nats://embedded":           `store/jetstream"`,
-		"mem://":                    `store/memory"`,
-		"postgres://u:pw@host/db":   `no driver is called "postgres": there are kubernetes, mem, nats, redis, rediss`,
+		"redis://127.0.0.1":         `import _ "github.com/sabir-go/sabir/broker/redis"`,
+		"rediss://u:pw@127.0.0.1":   `broker/redis"`,
+		"nats://embedded":           `broker/nats"`,
+		"postgres://u:pw@host/db":   `no driver is called "postgres": there are kubernetes, nats, redis, rediss and mem`,
 		"kubernetes://":             `store/kubernetes"`,
 		"redis://u:pw@host:a:b/%zz": "want one such as nats://",
 	} {

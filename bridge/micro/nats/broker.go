@@ -14,7 +14,7 @@ import (
 
 // Broker is go-micro's broker over NATS, for [github.com/sabir-go/sabir/bridge/micro.Config]. It must not change once the node has started.
 type Broker struct {
-	// Address is nats://host:port,host:port, as transport/nats has it. The node does not start where nothing listens there; later
+	// Address is nats://host:port,host:port, as broker/nats has it. The node does not start where nothing listens there; later
 	// it connects again for as long as it runs. It has no default.
 	Address string
 	// User and Password are those of a user of NATS; a Password without a User is a token. Default: none.

@@ -13,9 +13,9 @@ import (
 
 	natsgo "github.com/nats-io/nats.go"
 
+	"github.com/sabir-go/sabir/internal/nats"
 	"github.com/sabir-go/sabir/secret"
 	"github.com/sabir-go/sabir/transport"
-	"github.com/sabir-go/sabir/transport/nats"
 )
 
 // connection is a connection to NATS that is made again until it is closed.
@@ -39,11 +39,15 @@ func connect(ctx context.Context, address, user string, password secret.Secret, 
 		at.User = url.User(string(password.Bytes()))
 	}
 	// Who may use the broker is the matter of the go-micro project, whose nodes prove nothing to each other: Keyed states that.
-	conn, release, err := nats.Connect(ctx, at, transport.Config{Keyed: true, TLS: secure, Name: node}, options...)
+	servers, err := nats.Parse(at)
 	if err != nil {
 		return nil, err
 	}
-	return &connection{conn, release}, nil
+	conn, err := nats.Connect(ctx, servers, transport.Config{Keyed: true, TLS: secure, Name: node}, options...)
+	if err != nil {
+		return nil, err
+	}
+	return &connection{conn.Conn, conn.Release}, nil
 }
 
 func (c *connection) Close() error {

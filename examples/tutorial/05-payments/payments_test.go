@@ -9,7 +9,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
-	_ "github.com/sabir-go/sabir/channel/mem"
 )
 
 func startNode(t *testing.T, charge func(context.Context, Payment) error) *sabir.Node {

@@ -14,7 +14,6 @@ import (
 	"github.com/sabir-go/sabir/actor"
 	"github.com/sabir-go/sabir/actor/grain"
 	"github.com/sabir-go/sabir/actor/grain/store"
-	_ "github.com/sabir-go/sabir/actor/grain/store/memory"
 	"github.com/sabir-go/sabir/admin"
 	users "github.com/sabir-go/sabir/examples/tutorial/01-users"
 	"github.com/sabir-go/sabir/telemetry"

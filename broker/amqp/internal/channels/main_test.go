@@ -1,0 +1,11 @@
+package channels_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/sabir-go/sabir/internal/brokers"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }

@@ -1,0 +1,2 @@
+// Package links carries links through RabbitMQ. Package broker/amqp describes it.
+package links

@@ -1,0 +1,2 @@
+// Package states keeps the states of grains and leases in JetStream. Package broker/nats describes how.
+package states
