@@ -108,7 +108,7 @@ type Config struct {
 	//
 	//	sabir.Join("tcp://10.0.0.5:7700", cluster.Config{
 	//		KeyFromEnv: "KEY",
-	//		Directory:  &etcd.Directory{URLs: []string{"http://10.0.0.9:2379"}},
+	//		Directory:  &cluster.Etcd{URLs: []string{"http://10.0.0.9:2379"}},
 	//	})
 	//
 	// Whoever can write to the directory can have nodes dial an address, and no more than that where there is a Key or TLS: who listens there must have it too.
@@ -263,8 +263,8 @@ func (c *Config) applyTrust(j *joining.Config) {
 	}
 }
 
-// Directory keeps the addresses of nodes, so that they find each other: in etcd ([github.com/sabir-go/sabir/cluster/etcd.Directory]), in Consul
-// ([github.com/sabir-go/sabir/cluster/consul.Directory]), or elsewhere, by an implementation of your own.
+// Directory keeps the addresses of nodes, so that they find each other: in etcd ([Etcd]), in Consul
+// ([Consul]), or elsewhere, by an implementation of your own.
 type Directory = joining.Directory
 
 // DirectoryEntry names a node and its address, which a [Directory] tells the others.

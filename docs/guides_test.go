@@ -19,8 +19,6 @@ import (
 	_ "github.com/sabir-go/sabir/actor/grain/store/kubernetes"
 	"github.com/sabir-go/sabir/channel"
 	"github.com/sabir-go/sabir/cluster"
-	"github.com/sabir-go/sabir/cluster/consul"
-	"github.com/sabir-go/sabir/cluster/etcd"
 	"github.com/sabir-go/sabir/policy"
 	"github.com/sabir-go/sabir/policy/rediscache"
 	"github.com/sabir-go/sabir/transport/tcp"
@@ -560,11 +558,11 @@ func joins(ctx context.Context, greeter *sabir.Service, address, user string) er
 	// doc: join-directory
 	inEtcd := sabir.Join("tcp://10.0.0.5:7700", cluster.Config{
 		KeyFromEnv: "SABIR_KEY",
-		Directory:  &etcd.Directory{URLs: []string{"http://10.0.0.9:2379", "http://10.0.0.10:2379"}},
+		Directory:  &cluster.Etcd{URLs: []string{"http://10.0.0.9:2379", "http://10.0.0.10:2379"}},
 	})
 	inConsul := sabir.Join("tcp://10.0.0.5:7700", cluster.Config{
 		KeyFromEnv: "SABIR_KEY",
-		Directory:  &consul.Directory{}, // by the agent of this machine
+		Directory:  &cluster.Consul{}, // by the agent of this machine
 	})
 	// end
 

@@ -38,8 +38,8 @@ type Config struct {
 	// MDNS finds services of go-micro by multicast DNS, its default registry, and announces there what is exposed. All that is found becomes
 	// callable. Whoever is in the same network can announce services: names that your own nodes offer stay theirs.
 	MDNS bool
-	// Registries are registries of go-micro that are used as MDNS is: &etcd.Registry{…}, &consul.Registry{…} or &nats.Registry{…} of the packages
-	// below this one. Default: none.
+	// Registries are registries of go-micro that are used as MDNS is: &micro.Etcd{…}, &micro.Consul{…} or &nats.Registry{…} of the package
+	// nats below this one. Default: none.
 	Registries []Registry
 	// Broker exchanges events with go-micro through a broker: &nats.Broker{…} of the package nats below this one. Default: go-micro's HTTP
 	// broker, which needs a registry, and Listen for events from go-micro.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/micro"
-	"github.com/sabir-go/sabir/bridge/micro/etcd"
 	"github.com/sabir-go/sabir/bridge/micro/nats"
 )
 
@@ -22,7 +21,7 @@ func ExampleBridge_registry() {
 	orders := sabir.NewService("orders")
 	// doc: registry
 	node := sabir.NewNode(sabir.Serve(orders), micro.Bridge(micro.Config{
-		Registries: []micro.Registry{&etcd.Registry{URLs: []string{"http://10.0.0.9:2379"}}},
+		Registries: []micro.Registry{&micro.Etcd{URLs: []string{"http://10.0.0.9:2379"}}},
 		Open:       true, Listen: "10.0.0.7:8080", Expose: []string{"orders.*"}}))
 	// end
 	_ = node

@@ -15,8 +15,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/micro"
-	"github.com/sabir-go/sabir/bridge/micro/consul"
-	"github.com/sabir-go/sabir/bridge/micro/etcd"
 	"github.com/sabir-go/sabir/bridge/micro/nats"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/gomicro"
@@ -30,13 +28,13 @@ func registries(t *testing.T, test func(t *testing.T, server *brokers.Server, ar
 		registry func(*brokers.Server) micro.Registry
 	}{
 		{brokers.Etcd, "etcd", func(s *brokers.Server) micro.Registry {
-			return &etcd.Registry{URLs: []string{"http://127.0.0.1:1", s.URL()}, TTL: 3 * time.Second} // the first never answers
+			return &micro.Etcd{URLs: []string{"http://127.0.0.1:1", s.URL()}, TTL: 3 * time.Second} // the first never answers
 		}},
 		{brokers.NATS, "nats", func(s *brokers.Server) micro.Registry {
 			return &nats.Registry{Address: s.URL(), Interval: time.Second}
 		}},
 		{brokers.Consul, "consul", func(s *brokers.Server) micro.Registry {
-			return &consul.Registry{Agent: s.URL(), TTL: 3 * time.Second, Interval: time.Second}
+			return &micro.Consul{Agent: s.URL(), TTL: 3 * time.Second, Interval: time.Second}
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -133,8 +131,8 @@ func TestTheProcessOfAShop(t *testing.T) {
 	if !there {
 		t.Skip("a part of TestARegistryForgetsANodeOfSabirThatWasKilled")
 	}
-	registry := map[string]micro.Registry{"etcd": &etcd.Registry{URLs: []string{at}, TTL: 3 * time.Second}, "nats": &nats.Registry{Address: at},
-		"consul": &consul.Registry{Agent: at, TTL: 3 * time.Second}}[kind]
+	registry := map[string]micro.Registry{"etcd": &micro.Etcd{URLs: []string{at}, TTL: 3 * time.Second}, "nats": &nats.Registry{Address: at},
+		"consul": &micro.Consul{Agent: at, TTL: 3 * time.Second}}[kind]
 	node(t, []sabir.Servable{placer("shop")}, micro.Config{Registries: []micro.Registry{registry}, Listen: ":0", Expose: []string{"**"}})
 	io.Copy(io.Discard, os.Stdin)
 }
@@ -213,7 +211,7 @@ func TestCallsGoToTheNodesThatAreSelected(t *testing.T) {
 	startPeer(t, "v5", registry, "-version=1.0.0", "-region=us")
 	startPeer(t, "v5", registry, "-version=2.0.0", "-region=us")
 	chosen := startPeer(t, "v5", registry, "-version=2.0.0", "-region=eu")
-	at := func() micro.Registry { return &etcd.Registry{URLs: []string{server.URL()}} }
+	at := func() micro.Registry { return &micro.Etcd{URLs: []string{server.URL()}} }
 	all := node(t, nil, micro.Config{Registries: []micro.Registry{at()}})
 	some := sabir.NewNode(sabir.NodeID("some"), micro.Bridge(micro.Config{Registries: []micro.Registry{at()}, Services: map[string]micro.Service{"lab": {Version: "2.0.0", Labels: map[string]string{"region": "eu"}}}}))
 	if err := some.Start(t.Context()); err != nil {
@@ -228,7 +226,7 @@ func TestCallsGoToTheNodesThatAreSelected(t *testing.T) {
 
 func TestClientsOfGoMicroSelectByVersionAndLabel(t *testing.T) {
 	server := brokers.ForTest(t, brokers.Etcd)
-	node(t, []sabir.Servable{placer("shop")}, micro.Config{Registries: []micro.Registry{&etcd.Registry{URLs: []string{server.URL()}}}, Listen: ":0", Expose: []string{"**"},
+	node(t, []sabir.Servable{placer("shop")}, micro.Config{Registries: []micro.Registry{&micro.Etcd{URLs: []string{server.URL()}}}, Listen: ":0", Expose: []string{"**"},
 		Version: "3.1.0", Labels: map[string]string{"region": "eu"}})
 	client := startPeer(t, "v5", "-registry=etcd="+server.Addr(), "-serve=false")
 	place := order{Service: "shop", Endpoint: "Shop.Place", In: json.RawMessage(`{"item":"tea"}`)}
@@ -272,7 +270,7 @@ func TestForgedRecordsInARegistryHarmNobody(t *testing.T) {
 		put(fmt.Sprint("forged/", i), value)
 	}
 	startPeer(t, "v5", "-registry=etcd="+server.Addr())
-	n := node(t, nil, micro.Config{Registries: []micro.Registry{&etcd.Registry{URLs: []string{server.URL()}}}, Publish: []string{"**"}})
+	n := node(t, nil, micro.Config{Registries: []micro.Registry{&micro.Etcd{URLs: []string{server.URL()}}}, Publish: []string{"**"}})
 	if err := n.WaitFor(t.Context(), "lab"); err != nil {
 		t.Fatal(err)
 	}

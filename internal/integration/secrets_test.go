@@ -26,14 +26,10 @@ import (
 	"github.com/sabir-go/sabir/bridge/dubbo/nacos"
 	"github.com/sabir-go/sabir/bridge/dubbo/zookeeper"
 	"github.com/sabir-go/sabir/bridge/micro"
-	microconsul "github.com/sabir-go/sabir/bridge/micro/consul"
-	microetcd "github.com/sabir-go/sabir/bridge/micro/etcd"
 	micronats "github.com/sabir-go/sabir/bridge/micro/nats"
 	"github.com/sabir-go/sabir/bridge/moleculer"
 	"github.com/sabir-go/sabir/channel"
 	"github.com/sabir-go/sabir/cluster"
-	"github.com/sabir-go/sabir/cluster/consul"
-	"github.com/sabir-go/sabir/cluster/etcd"
 	codecjson "github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/config"
 	"github.com/sabir-go/sabir/internal/engine"
@@ -55,7 +51,7 @@ import (
 var configs = []any{
 	actor.Config{}, actor.SpawnConfig{}, actor.TopicConfig{}, app.Config{}, supervise.Config{}, store.Config{}, channel.Config{}, engine.Config{}, micro.Config{}, dubbo.Config{}, moleculer.Config{}, moleculer.Encryption{}, httpaccess.Config{}, rediscache.Config{},
 	config.Config{}, cluster.Config{}, telemetry.Config{}, transport.Config{}, grain.Config{}, meta.NetConfig{}, meta.WebConfig{}, pool.Config{}, codecjson.Config{}, auth.BasicConfig{}, auth.JWTConfig{}, auth.KeyConfig{}, auth.SessionConfig{}, redissessions.Config{},
-	auth.TokenKey{}, lease.Config{}, mcp.Config{}, etcd.Directory{}, zookeeper.Registry{}, nacos.Registry{}, consul.Directory{}, microetcd.Registry{}, microconsul.Registry{}, micronats.Registry{}, micronats.Broker{}, dashboard.Config{}, web.Config{}, web.ClientConfig{}, webhook.Endpoint{}, webhook.Receiver{},
+	auth.TokenKey{}, lease.Config{}, mcp.Config{}, cluster.Etcd{}, zookeeper.Registry{}, nacos.Registry{}, cluster.Consul{}, micro.Etcd{}, micro.Consul{}, micronats.Registry{}, micronats.Broker{}, dashboard.Config{}, web.Config{}, web.ClientConfig{}, webhook.Endpoint{}, webhook.Receiver{},
 }
 
 // canary is a secret, in a URL too.

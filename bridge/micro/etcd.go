@@ -1,9 +1,4 @@
-// Package etcd has go-micro's registry over etcd, for bridge/micro:
-//
-//	micro.Bridge(micro.Config{Registries: []micro.Registry{&etcd.Registry{URLs: []string{"http://10.0.0.9:2379"}}}, Listen: "10.0.0.7:8080", Expose: []string{"orders.*"}})
-//
-// It speaks to etcd, version 3.4 or later, over the JSON form of its API and needs no library.
-package etcd
+package micro
 
 import (
 	"cmp"
@@ -20,9 +15,12 @@ import (
 	"github.com/sabir-go/sabir/secret"
 )
 
-// Registry is go-micro's registry over etcd, for [github.com/sabir-go/sabir/bridge/micro.Config]. It must not change once the node has
-// started. Where no server answers, the node starts and tries again.
-type Registry struct {
+// Etcd is go-micro's registry over etcd, version 3.4 or later, for [Config]:
+//
+//	micro.Bridge(micro.Config{Registries: []micro.Registry{&micro.Etcd{URLs: []string{"http://10.0.0.9:2379"}}}, Listen: "10.0.0.7:8080", Expose: []string{"orders.*"}})
+//
+// It is spoken to over the JSON form of its API. Etcd must not change once the node has started. Where no server answers, the node starts and tries again.
+type Etcd struct {
 	// URLs are the addresses of etcd's servers, such as http://10.0.0.9:2379. One that answers is enough. It has no default.
 	URLs []string
 	// TLS is for addresses that begin with https, with a client certificate where etcd asks for one. Default: the authorities of the system.
@@ -34,37 +32,37 @@ type Registry struct {
 	TTL time.Duration
 }
 
-// prefix begins each key; behind it are the service and the node.
-const prefix = "/micro/registry/"
+// etcdPrefix begins each key; behind it are the service and the node.
+const etcdPrefix = "/micro/registry/"
 
-// Name implements micro.Registry.
-func (*Registry) Name() string { return "etcd" }
+// Name implements [Registry].
+func (*Etcd) Name() string { return "etcd" }
 
-// Run implements micro.Registry.
-func (r *Registry) Run(ctx context.Context, s *gomicro.Session) {
+// Run implements [Registry].
+func (r *Etcd) Run(ctx context.Context, s *gomicro.Session) {
 	client, err := etcd.New(etcd.Settings{URLs: r.URLs, TLS: r.TLS, User: r.User, Password: r.Password, TTL: cmp.Or(r.TTL, 90*time.Second)})
 	log := s.Log.With("node", s.Node)
 	if err != nil {
-		log.Error("etcd is no registry of go-micro with these settings: no services are found or entered there", "error", fmt.Errorf("etcd.Registry: %w", err))
+		log.Error("etcd is no registry of go-micro with these settings: no services are found or entered there", "error", fmt.Errorf("micro.Etcd: %w", err))
 		return
 	}
 	defer client.Close()
 	directory.Keep(ctx, log, "etcd", func(ctx context.Context, working func()) error {
-		e := &session{Session: s, client: client, entered: make(map[string]string)}
-		return client.Keep(ctx, etcd.Keys{Prefix: prefix, Limit: gomicro.MaxServices, Enter: e.enter, Found: e.report}, working)
+		e := &etcdSession{Session: s, client: client, entered: make(map[string]string)}
+		return client.Keep(ctx, etcd.Keys{Prefix: etcdPrefix, Limit: gomicro.MaxServices, Enter: e.enter, Found: e.report}, working)
 	})
 	directory.Goodbye(ctx, client.Leave)
 }
 
-// session keeps the services of one node entered, for the time of a lease.
-type session struct {
+// etcdSession keeps the services of one node entered, for the time of a lease.
+type etcdSession struct {
 	*gomicro.Session
 	client  *etcd.Client
 	entered map[string]string // values by key
 }
 
 // enter writes the keys of the services that the node offers now, and removes those of others.
-func (s *session) enter(ctx context.Context) (changed <-chan struct{}, err error) {
+func (s *etcdSession) enter(ctx context.Context) (changed <-chan struct{}, err error) {
 	services, changed := s.Offered()
 	now := make(map[string]string)
 	for i := range services {
@@ -72,7 +70,7 @@ func (s *session) enter(ctx context.Context) (changed <-chan struct{}, err error
 		if err != nil {
 			return nil, err
 		}
-		now[keyOf(services[i].Name, services[i].Nodes[0].ID)] = string(text)
+		now[etcdKey(services[i].Name, services[i].Nodes[0].ID)] = string(text)
 	}
 	for key := range s.entered {
 		if _, still := now[key]; still {
@@ -95,14 +93,14 @@ func (s *session) enter(ctx context.Context) (changed <-chan struct{}, err error
 	return changed, nil
 }
 
-// keyOf is the key of a node of a service.
-func keyOf(service, node string) string {
+// etcdKey is the key of a node of a service.
+func etcdKey(service, node string) string {
 	escape := strings.NewReplacer("/", "-")
-	return prefix + escape.Replace(service) + "/" + escape.Replace(node)
+	return etcdPrefix + escape.Replace(service) + "/" + escape.Replace(node)
 }
 
 // report hands out all services. It is an error where a key of the node's own is gone.
-func (s *session) report(keys []etcd.KeyValue) error {
+func (s *etcdSession) report(keys []etcd.KeyValue) error {
 	there := make(map[string]bool)
 	list := make([]gomicro.Service, 0, len(keys))
 	for _, kv := range keys {

@@ -1,13 +1,4 @@
-// Package etcd has nodes find each other in etcd, version 3.4 or later:
-//
-//	sabir.Join("tcp://10.0.0.5:7700", cluster.Config{
-//		KeyFromEnv: "SABIR_KEY",
-//		Directory:  &etcd.Directory{URLs: []string{"http://10.0.0.9:2379"}},
-//	})
-//
-// A node is the key /sabir/<cluster>/<node>, whose value is its address. The key is bound to a lease, which the node keeps alive: it ends with the node, and
-// TTL after a node that was killed. The package speaks to etcd over the JSON form of its API and needs no library.
-package etcd
+package cluster
 
 import (
 	"cmp"
@@ -25,8 +16,16 @@ import (
 	"github.com/sabir-go/sabir/secret"
 )
 
-// Directory is etcd as a directory of nodes, for [github.com/sabir-go/sabir/cluster.Config]. It must not change once the node has started.
-type Directory struct {
+// Etcd is etcd, version 3.4 or later, as a directory of nodes: nodes find each other there. It must not change once the node has started.
+//
+//	sabir.Join("tcp://10.0.0.5:7700", cluster.Config{
+//		KeyFromEnv: "SABIR_KEY",
+//		Directory:  &cluster.Etcd{URLs: []string{"http://10.0.0.9:2379"}},
+//	})
+//
+// A node is the key /sabir/<cluster>/<node>, whose value is its address. The key is bound to a lease, which the node keeps alive: it ends with the node, and
+// TTL after a node that was killed. It is spoken to over the JSON form of its API.
+type Etcd struct {
 	// URLs are the addresses of etcd's servers, such as http://10.0.0.9:2379. One that answers is enough. It has no default.
 	URLs []string
 	// TLS is for addresses that begin with https, with a client certificate where etcd asks for one. Default: the authorities of the system.
@@ -41,12 +40,12 @@ type Directory struct {
 	TTL time.Duration
 }
 
-// Run implements cluster.Directory.
-func (d *Directory) Run(ctx context.Context, entry joining.Entry, found func(addresses []string)) {
-	s := &session{entry: entry, found: found, prefix: cmp.Or(d.Prefix, "/sabir/") + url.PathEscape(entry.Cluster) + "/"}
+// Run implements [Directory].
+func (d *Etcd) Run(ctx context.Context, entry joining.Entry, found func(addresses []string)) {
+	s := &etcdSession{entry: entry, found: found, prefix: cmp.Or(d.Prefix, "/sabir/") + url.PathEscape(entry.Cluster) + "/"}
 	client, err := etcd.New(etcd.Settings{URLs: d.URLs, TLS: d.TLS, User: d.User, Password: d.Password, TTL: cmp.Or(d.TTL, 15*time.Second)})
 	if err != nil {
-		entry.Log.Error("etcd is no directory of nodes with these settings: the node finds no others", "node", entry.Node, "error", fmt.Errorf("etcd.Directory: %w", err))
+		entry.Log.Error("etcd is no directory of nodes with these settings: the node finds no others", "node", entry.Node, "error", fmt.Errorf("cluster.Etcd: %w", err))
 		return
 	}
 	s.client = client
@@ -59,32 +58,32 @@ func (d *Directory) Run(ctx context.Context, entry joining.Entry, found func(add
 	directory.Goodbye(ctx, client.Leave)
 }
 
-// session keeps one node entered.
-type session struct {
+// etcdSession keeps one node entered.
+type etcdSession struct {
 	entry  joining.Entry
 	found  func([]string)
 	client *etcd.Client
 	prefix string
 }
 
-// value holds the address at which a node is dialled. The id of the node stands in the key.
-type value struct {
+// etcdValue holds the address at which a node is dialled. The id of the node stands in the key.
+type etcdValue struct {
 	Address string `json:"address"`
 }
 
 // enter writes the node's key.
-func (s *session) enter(ctx context.Context) (changed <-chan struct{}, err error) {
-	text, err := json.Marshal(value{s.entry.Address})
+func (s *etcdSession) enter(ctx context.Context) (changed <-chan struct{}, err error) {
+	text, err := json.Marshal(etcdValue{s.entry.Address})
 	if err != nil {
 		return nil, err
 	}
 	return nil, s.client.Put(ctx, s.key(), text)
 }
 
-func (s *session) key() string { return s.prefix + url.PathEscape(s.entry.Node) }
+func (s *etcdSession) key() string { return s.prefix + url.PathEscape(s.entry.Node) }
 
 // report hands out the addresses of all nodes. It is an error where the node's own key is gone.
-func (s *session) report(keys []etcd.KeyValue) error {
+func (s *etcdSession) report(keys []etcd.KeyValue) error {
 	own := s.entry.Address == ""
 	var list []string
 	for _, kv := range keys {
@@ -102,7 +101,7 @@ func (s *session) report(keys []etcd.KeyValue) error {
 
 // addressIn is the address in the value of a key; "" where it holds something else.
 func addressIn(text []byte) string {
-	var v value
+	var v etcdValue
 	if json.Unmarshal(text, &v) != nil {
 		return ""
 	}

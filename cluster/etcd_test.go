@@ -1,4 +1,4 @@
-package etcd_test
+package cluster_test
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sabir-go/sabir/cluster"
-	"github.com/sabir-go/sabir/cluster/etcd"
 	"github.com/sabir-go/sabir/internal/brokers"
 	"github.com/sabir-go/sabir/internal/directorytest"
 	"github.com/sabir-go/sabir/internal/transporttest"
@@ -23,12 +22,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(brokers.Stopping(m)) }
 
 func TestEtcdIsADirectoryOfNodes(t *testing.T) {
 	directorytest.Run(t, brokers.Etcd, 2*time.Second, func(url string) cluster.Directory {
-		return &etcd.Directory{URLs: []string{"http://127.0.0.1:1", url}, TTL: 2 * time.Second} // the first never answers
+		return &cluster.Etcd{URLs: []string{"http://127.0.0.1:1", url}, TTL: 2 * time.Second} // the first never answers
 	})
 }
 
-func TestSettingsThatCannotWorkAreInTheLogAndSayWhatToDo(t *testing.T) {
-	for want, d := range map[string]*etcd.Directory{
+func TestSettingsOfEtcdThatCannotWorkAreInTheLogAndSayWhatToDo(t *testing.T) {
+	for want, d := range map[string]*cluster.Etcd{
 		"URLs is empty":                {},
 		"is no URL such as":            {URLs: []string{"10.0.0.9:2379"}},
 		"want 2 s or more":             {URLs: []string{"http://10.0.0.9:2379"}, TTL: time.Second},
@@ -67,8 +66,8 @@ func TestEtcdAsksForAPassword(t *testing.T) {
 	ask("/v3/auth/enable", struct{}{})
 	http.DefaultClient.CloseIdleConnections()
 
-	with := func(user, password string) *etcd.Directory {
-		return &etcd.Directory{URLs: []string{server.URL()}, User: user, Password: secret.New(password)}
+	with := func(user, password string) *cluster.Etcd {
+		return &cluster.Etcd{URLs: []string{server.URL()}, User: user, Password: secret.New(password)}
 	}
 	if addresses, logged := directorytest.Look(t, with("shop", "s3cret")); len(addresses) != 1 {
 		t.Errorf("with the password: %v; the log says %s", addresses, logged)
@@ -83,7 +82,7 @@ func TestEtcdAsksForAPassword(t *testing.T) {
 
 func TestANodeWithAUserIsEnteredWhereEtcdDoesNotAskForOneYet(t *testing.T) {
 	server := brokers.ForTest(t, brokers.Etcd)
-	d := &etcd.Directory{URLs: []string{server.URL()}, User: "shop", Password: secret.New("s3cret")}
+	d := &cluster.Etcd{URLs: []string{server.URL()}, User: "shop", Password: secret.New("s3cret")}
 	if addresses, logged := directorytest.Look(t, d); len(addresses) != 1 {
 		t.Errorf("found %v; the log says %s", addresses, logged)
 	}
@@ -93,11 +92,11 @@ func TestEtcdAsksForAClientCertificate(t *testing.T) {
 	files := transporttest.NewAuthority(t, "test authority").Issue(t, t.TempDir(), "127.0.0.1")
 	server := brokers.ForTest(t, brokers.Etcd, brokers.Config{Cert: files.Cert, Key: files.Key, CA: files.CA})
 	own := files.Client(t)
-	addresses, logged := directorytest.Look(t, &etcd.Directory{URLs: []string{server.URL()}, TLS: &tls.Config{RootCAs: own.RootCAs}})
+	addresses, logged := directorytest.Look(t, &cluster.Etcd{URLs: []string{server.URL()}, TLS: &tls.Config{RootCAs: own.RootCAs}})
 	if addresses != nil || logged == "" { // whose text depends on what is noticed first, the refusal or the end of the connection
 		t.Errorf("without a certificate: %v, %q", addresses, logged)
 	}
-	if addresses, logged := directorytest.Look(t, &etcd.Directory{URLs: []string{server.URL()}, TLS: own}); len(addresses) != 1 {
+	if addresses, logged := directorytest.Look(t, &cluster.Etcd{URLs: []string{server.URL()}, TLS: own}); len(addresses) != 1 {
 		t.Errorf("%v; the log says %s", addresses, logged)
 	}
 }

@@ -1,9 +1,4 @@
-// Package consul has go-micro's registry over Consul, for bridge/micro:
-//
-//	micro.Bridge(micro.Config{Registries: []micro.Registry{&consul.Registry{}}, Listen: "10.0.0.7:8080", Expose: []string{"orders.*"}})
-//
-// It speaks to the Consul agent of its machine over its HTTP API and needs no library. Services of the catalog that are not go-micro's are left out.
-package consul
+package micro
 
 import (
 	"cmp"
@@ -24,9 +19,12 @@ import (
 	"github.com/sabir-go/sabir/secret"
 )
 
-// Registry is go-micro's registry over Consul, for [github.com/sabir-go/sabir/bridge/micro.Config]. It must not change once the node has
-// started. Where the agent does not answer, the node starts and tries again.
-type Registry struct {
+// Consul is go-micro's registry over Consul, for [Config]:
+//
+//	micro.Bridge(micro.Config{Registries: []micro.Registry{&micro.Consul{}}, Listen: "10.0.0.7:8080", Expose: []string{"orders.*"}})
+//
+// Consul must not change once the node has started. Where the agent does not answer, the node starts and tries again.
+type Consul struct {
 	// Agent is the URL of the agent. Default: http://127.0.0.1:8500.
 	Agent string
 	// TLS is for an address that begins with https, with a client certificate where the agent asks for one. Default: the authorities of the system.
@@ -39,11 +37,11 @@ type Registry struct {
 	Interval time.Duration
 }
 
-// Name implements micro.Registry.
-func (*Registry) Name() string { return "consul" }
+// Name implements [Registry].
+func (*Consul) Name() string { return "consul" }
 
-// Run implements micro.Registry.
-func (r *Registry) Run(ctx context.Context, s *gomicro.Session) {
+// Run implements [Registry].
+func (r *Consul) Run(ctx context.Context, s *gomicro.Session) {
 	ttl, interval := cmp.Or(r.TTL, 90*time.Second), cmp.Or(r.Interval, 5*time.Second)
 	agent, err := consul.New(consul.Settings{URL: r.Agent, TLS: r.TLS, Token: r.Token, TTL: ttl, Forget: 65 * time.Second})
 	if err == nil && (ttl < 2*time.Second || interval < time.Second) {
@@ -51,19 +49,19 @@ func (r *Registry) Run(ctx context.Context, s *gomicro.Session) {
 	}
 	log := s.Log.With("node", s.Node)
 	if err != nil {
-		log.Error("Consul is no registry of go-micro with these settings: no services are found or entered there", "error", fmt.Errorf("consul.Registry: %w", err))
+		log.Error("Consul is no registry of go-micro with these settings: no services are found or entered there", "error", fmt.Errorf("micro.Consul: %w", err))
 		return
 	}
 	defer agent.Close()
 	directory.Keep(ctx, log, "consul", func(ctx context.Context, working func()) error {
-		c := &session{Session: s, agent: agent, interval: interval, entered: make(map[string]gomicro.Service)}
+		c := &consulSession{Session: s, agent: agent, interval: interval, entered: make(map[string]gomicro.Service)}
 		return agent.Keep(ctx, c.enter, func(ctx context.Context) error { return c.watch(ctx, working) })
 	})
 	directory.Goodbye(ctx, agent.Leave)
 }
 
-// session keeps the services of one node entered.
-type session struct {
+// consulSession keeps the services of one node entered.
+type consulSession struct {
 	*gomicro.Session
 	agent    *consul.Agent
 	interval time.Duration
@@ -71,7 +69,7 @@ type session struct {
 }
 
 // enter registers the services that the node offers now, and takes out others.
-func (s *session) enter(ctx context.Context) (changed <-chan struct{}, err error) {
+func (s *consulSession) enter(ctx context.Context) (changed <-chan struct{}, err error) {
 	services, changed := s.Offered()
 	now := make(map[string]bool)
 	for i := range services {
@@ -81,7 +79,7 @@ func (s *session) enter(ctx context.Context) (changed <-chan struct{}, err error
 		if old, ok := s.entered[id]; ok && reflect.DeepEqual(old, *one) {
 			continue
 		}
-		if err := s.agent.Register(ctx, entryOf(one)); err != nil {
+		if err := s.agent.Register(ctx, consulEntry(one)); err != nil {
 			return nil, err
 		}
 		s.entered[id] = *one
@@ -97,10 +95,10 @@ func (s *session) enter(ctx context.Context) (changed <-chan struct{}, err error
 	return changed, nil
 }
 
-// entryOf is a service as the catalog has it.
-func entryOf(one *gomicro.Service) consul.Service {
+// consulEntry is a service as the catalog has it.
+func consulEntry(one *gomicro.Service) consul.Service {
 	n := &one.Nodes[0]
-	entry := consul.Service{ID: n.ID, Name: one.Name, Tags: tagsOf(one), Meta: n.Metadata}
+	entry := consul.Service{ID: n.ID, Name: one.Name, Tags: consulTags(one), Meta: n.Metadata}
 	if host, port, err := net.SplitHostPort(n.Address); err == nil {
 		entry.Address = host
 		entry.Port, _ = strconv.Atoi(port)
@@ -109,7 +107,7 @@ func entryOf(one *gomicro.Service) consul.Service {
 }
 
 // watch says what services are there when the catalog changes, and once in a while for their checks.
-func (s *session) watch(ctx context.Context, working func()) error {
+func (s *consulSession) watch(ctx context.Context, working func()) error {
 	index, first := uint64(0), true
 	for {
 		var tags map[string][]string // of all services, by their names
@@ -130,8 +128,8 @@ func (s *session) watch(ctx context.Context, working func()) error {
 	}
 }
 
-// instance is one node as Consul answers it.
-type instance struct {
+// consulInstance is one node as Consul answers it.
+type consulInstance struct {
 	Node    struct{ Address string }
 	Service struct {
 		ID, Service, Address string
@@ -142,21 +140,21 @@ type instance struct {
 }
 
 // services asks for the nodes of all services of go-micro.
-func (s *session) services(ctx context.Context, tags map[string][]string) (list []gomicro.Service, err error) {
+func (s *consulSession) services(ctx context.Context, tags map[string][]string) (list []gomicro.Service, err error) {
 	asked := 0
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
-		if !slices.ContainsFunc(tags[name], isVersion) {
+		if !slices.ContainsFunc(tags[name], isVersionTag) {
 			continue // of something else
 		}
 		if asked++; asked > gomicro.MaxServices {
 			break
 		}
-		var nodes []instance
+		var nodes []consulInstance
 		if err := s.agent.Get(ctx, "/v1/health/service/"+url.PathEscape(name), &nodes); err != nil {
 			return nil, err
 		}
 		for i := range nodes {
-			one, err := serviceOf(&nodes[i])
+			one, err := fromConsul(&nodes[i])
 			if err != nil {
 				s.Dropped("a record of go-micro's registry was refused", name, err)
 			} else if one != nil {
@@ -167,14 +165,14 @@ func (s *session) services(ctx context.Context, tags map[string][]string) (list 
 	return list, nil
 }
 
-// serviceOf reads an instance; nil for one whose check does not pass.
-func serviceOf(i *instance) (*gomicro.Service, error) {
+// fromConsul reads an consulInstance; nil for one whose check does not pass.
+func fromConsul(i *consulInstance) (*gomicro.Service, error) {
 	for _, c := range i.Checks {
 		if c.Status == "critical" {
 			return nil, nil
 		}
 	}
-	s, err := readTags(i.Service.Tags)
+	s, err := readConsulTags(i.Service.Tags)
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,4 @@
-// Package consul has nodes find each other in the catalog of Consul:
-//
-//	sabir.Join("tcp://10.0.0.5:7700", cluster.Config{KeyFromEnv: "SABIR_KEY", Directory: &consul.Directory{}})
-//
-// A node is an instance of the service sabir-<cluster>, which the Consul agent of its machine knows, with a check that the node keeps passing. It is taken out when
-// the node stops, counts no more TTL after a node that was killed, and Consul forgets it a minute later. The package speaks to the agent over its HTTP API and
-// needs no library.
-package consul
+package cluster
 
 import (
 	"cmp"
@@ -23,8 +16,13 @@ import (
 	"github.com/sabir-go/sabir/secret"
 )
 
-// Directory is Consul as a directory of nodes, for [github.com/sabir-go/sabir/cluster.Config]. It must not change once the node has started.
-type Directory struct {
+// Consul is the catalog of Consul as a directory of nodes: nodes find each other there. It must not change once the node has started.
+//
+//	sabir.Join("tcp://10.0.0.5:7700", cluster.Config{KeyFromEnv: "SABIR_KEY", Directory: &cluster.Consul{}})
+//
+// A node is an instance of the service sabir-<cluster>, which the Consul agent of its machine knows, with a check that the node keeps passing. It is taken out when
+// the node stops, counts no more TTL after a node that was killed, and Consul forgets it a minute later. The agent is spoken to over its HTTP API.
+type Consul struct {
 	// Agent is the URL of the agent. Default: http://127.0.0.1:8500.
 	Agent string
 	// TLS is for an address that begins with https, with a client certificate where the agent asks for one. Default: the authorities of the system.
@@ -37,9 +35,9 @@ type Directory struct {
 	TTL time.Duration
 }
 
-// Run implements cluster.Directory.
-func (d *Directory) Run(ctx context.Context, entry joining.Entry, found func(addresses []string)) {
-	s := &session{entry: entry, found: found, service: cmp.Or(d.Service, "sabir-"+entry.Cluster)}
+// Run implements [Directory].
+func (d *Consul) Run(ctx context.Context, entry joining.Entry, found func(addresses []string)) {
+	s := &consulSession{entry: entry, found: found, service: cmp.Or(d.Service, "sabir-"+entry.Cluster)}
 	s.id = s.service + "-" + entry.Node
 	ttl := cmp.Or(d.TTL, 15*time.Second)
 	agent, err := consul.New(consul.Settings{URL: d.Agent, TLS: d.TLS, Token: d.Token, TTL: ttl, Forget: time.Minute})
@@ -47,7 +45,7 @@ func (d *Directory) Run(ctx context.Context, entry joining.Entry, found func(add
 		err = fmt.Errorf("TTL is %v: want 2 s or more", d.TTL)
 	}
 	if err != nil {
-		entry.Log.Error("Consul is no directory of nodes with these settings: the node finds no others", "node", entry.Node, "error", fmt.Errorf("consul.Directory: %w", err))
+		entry.Log.Error("Consul is no directory of nodes with these settings: the node finds no others", "node", entry.Node, "error", fmt.Errorf("cluster.Consul: %w", err))
 		return
 	}
 	s.agent = agent
@@ -58,8 +56,8 @@ func (d *Directory) Run(ctx context.Context, entry joining.Entry, found func(add
 	directory.Goodbye(ctx, agent.Leave)
 }
 
-// session keeps one node entered.
-type session struct {
+// consulSession keeps one node entered.
+type consulSession struct {
 	entry   joining.Entry
 	found   func([]string)
 	agent   *consul.Agent
@@ -67,14 +65,14 @@ type session struct {
 	id      string // of the node's instance
 }
 
-// meta is the name under which an instance of the service has the node's address.
-const meta = "sabir"
+// consulMeta is the name under which an instance of the service has the node's address.
+const consulMeta = "sabir"
 
-func (s *session) enter(ctx context.Context) (changed <-chan struct{}, err error) {
+func (s *consulSession) enter(ctx context.Context) (changed <-chan struct{}, err error) {
 	if s.entry.Address == "" {
 		return nil, nil
 	}
-	one := consul.Service{ID: s.id, Name: s.service, Meta: map[string]string{meta: s.entry.Address}}
+	one := consul.Service{ID: s.id, Name: s.service, Meta: map[string]string{consulMeta: s.entry.Address}}
 	if u, err := url.Parse(s.entry.Address); err == nil { // for people, and for those who look it up by DNS
 		one.Address = u.Hostname()
 		one.Port, _ = strconv.Atoi(u.Port())
@@ -82,8 +80,8 @@ func (s *session) enter(ctx context.Context) (changed <-chan struct{}, err error
 	return nil, s.agent.Register(ctx, one)
 }
 
-// instance is one node as Consul answers it.
-type instance struct {
+// consulInstance is one node as Consul answers it.
+type consulInstance struct {
 	Service struct {
 		ID   string
 		Meta map[string]string
@@ -94,10 +92,10 @@ type instance struct {
 const longPoll = time.Minute
 
 // watch reports the nodes at first and whenever they have changed.
-func (s *session) watch(ctx context.Context, working func()) error {
+func (s *consulSession) watch(ctx context.Context, working func()) error {
 	index, seen := uint64(0), false
 	for {
-		var list []instance
+		var list []consulInstance
 		next, err := s.agent.Ask(ctx, "/v1/health/service/"+url.PathEscape(s.service), url.Values{"passing": {"1"}}, index, longPoll, &list)
 		if err != nil {
 			return err
@@ -109,7 +107,7 @@ func (s *session) watch(ctx context.Context, working func()) error {
 		var addresses []string
 		for _, one := range list {
 			own = own || one.Service.ID == s.id
-			if address := one.Service.Meta[meta]; address != "" {
+			if address := one.Service.Meta[consulMeta]; address != "" {
 				addresses = append(addresses, address)
 			}
 		}

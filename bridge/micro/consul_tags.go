@@ -1,4 +1,4 @@
-package consul
+package micro
 
 import (
 	"encoding/json"
@@ -13,10 +13,12 @@ import (
 // go-micro keeps what Consul has no place for in tags: "v-" begins the version, "t-" a pair of metadata, "e-" an endpoint, each compressed; an "="
 // in place of the "-" begins a plain text, as old versions wrote it.
 
-func isVersion(tag string) bool { return strings.HasPrefix(tag, "v-") || strings.HasPrefix(tag, "v=") }
+func isVersionTag(tag string) bool {
+	return strings.HasPrefix(tag, "v-") || strings.HasPrefix(tag, "v=")
+}
 
-// tagsOf are the tags of a service with one node.
-func tagsOf(s *gomicro.Service) (tags []string) {
+// consulTags are the tags of a service with one node.
+func consulTags(s *gomicro.Service) (tags []string) {
 	metadata := s.Nodes[0].Metadata
 	for _, key := range slices.Sorted(maps.Keys(metadata)) {
 		pair, _ := json.Marshal(map[string]string{key: metadata[key]}) // texts have a form
@@ -29,8 +31,8 @@ func tagsOf(s *gomicro.Service) (tags []string) {
 	return append(tags, "v-"+gomicro.Deflate([]byte(s.Version)))
 }
 
-// readTags reads a service with one node from its tags, up to gomicro.MaxService bytes in all.
-func readTags(tags []string) (*gomicro.Service, error) {
+// readConsulTags reads a service with one node from its tags, up to gomicro.MaxService bytes in all.
+func readConsulTags(tags []string) (*gomicro.Service, error) {
 	s := &gomicro.Service{Nodes: []gomicro.Node{{Metadata: make(map[string]string)}}}
 	size := 0
 	for _, tag := range tags {
