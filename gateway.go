@@ -41,6 +41,7 @@ func HTTP(addr string, options ...gateway.HTTPOption) NodeOption {
 			return nil, &Error{Code: CodeInvalidArgument, Name: nameBadOption, Node: n.id,
 				Message: `sabir.HTTP needs the package that serves it: add import _ "github.com/sabir-go/sabir/web"`}
 		}
+		n.holdHeap()
 		return httpgateway.New(n, config, n.admission.Crowded)
 	}
 	return nodeOptionOnce("HTTP", option.Caller(), func(n *Node) { n.attached = append(n.attached, attach) })

@@ -5,7 +5,7 @@ import "github.com/sabir-go/sabir/internal/heap"
 // defaultHeapFloor has nearly all of the gain: a call of 677 bytes took 6.6, 6.1 and 6.0 µs of processor with 16, 32 and 64 MiB.
 const defaultHeapFloor = 32 << 20
 
-// holdHeap holds the floor until the node has stopped. Only Join and SetForeign lead here, so a program without them is built without package heap.
+// holdHeap holds the floor until the node has stopped. Join, SetForeign and HTTP lead here.
 func (n *Node) holdHeap() {
 	n.heapHeld.Do(func() { n.releaseHeap = heap.Hold(n.heapFloor).Release })
 }

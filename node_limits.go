@@ -40,8 +40,8 @@ type Limits struct {
 	// counted. docs/memory.md lists the places where values wait.
 	NodeBuffers, ConnectionBuffers int64
 
-	// HeapFloor is how many bytes the heap of the process may have before Go collects garbage, while the node is in a cluster, and from the
-	// moment on when it knows a node of another framework. Default: 32 MiB; a negative one leaves it to Go, which begins at 4 MiB. Calls leave
+	// HeapFloor is how many bytes the heap of the process may have before Go collects garbage, while the node is in a cluster or serves HTTP, and
+	// from the moment on when it knows a node of another framework. Default: 32 MiB; a negative one leaves it to Go, which begins at 4 MiB. Calls leave
 	// much garbage and a small heap is collected all the time: with the floor a call of 677 bytes over TCP takes two thirds of the processor time. A heap whose live
 	// bytes are half of the floor or more is collected as Go does. It does nothing where the environment has GOGC, or the program sets debug.SetGCPercent; GOMEMLIMIT holds as always.
 	HeapFloor int64

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/rpc"
 )
 
 // frames sends a body in the form of one protocol over HTTP/2 and returns gRPC's status, or the last message of Connect.
@@ -100,6 +102,33 @@ func TestAnUnknownCompressionIsRefusedWithoutAHeaderThatBreaksTheConnection(t *t
 		}
 		if test.accepted != "" && answer.Header.Get(test.accepted) != "gzip" {
 			t.Errorf("%s %s does not say what is taken: %v", test.media, test.method, answer.Header)
+		}
+	}
+}
+
+// A handler may end its goroutine, as those of tests do that fail there. Over HTTP/2 that is the one of net/http's stream.
+func TestAHandlerThatEndsItsGoroutineFailsItsCallOnly(t *testing.T) {
+	s := sabir.NewService("calc", sabir.Use(rpc.Package("test.v1")))
+	sabir.Handle(s, "add", func(_ context.Context, in sumIn) (sumOut, error) {
+		if in.A == 0 {
+			runtime.Goexit()
+		}
+		return sumOut{in.A + in.B}, nil
+	})
+	url, _ := serve(t, []sabir.Servable{s})
+	for name, option := range map[string]connect.ClientOption{"gRPC": connect.WithGRPC(), "gRPC-Web": connect.WithGRPCWeb(), "Connect": connect.WithClientOptions()} {
+		for _, http1 := range []bool{false, true} {
+			if http1 && name == "gRPC" {
+				continue // which has HTTP/2 only
+			}
+			add := connect.NewClient[sumIn, sumOut](client(t, http1), url+"/test.v1.Calc/Add", connect.WithCodec(structs{}), option)
+			_, err := add.CallUnary(t.Context(), connect.NewRequest(&sumIn{}))
+			if code := connect.CodeOf(err); err == nil || code != connect.CodeInternal && code != connect.CodeUnknown {
+				t.Errorf("%s, HTTP/1 %t: %v", name, http1, err)
+			}
+			if reply, err := add.CallUnary(t.Context(), connect.NewRequest(&sumIn{1, 2})); err != nil || reply.Msg.Sum != 3 {
+				t.Errorf("%s, HTTP/1 %t: the next call: %v, %v", name, http1, reply, err)
+			}
 		}
 	}
 }

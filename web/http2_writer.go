@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/sabir-go/sabir/internal/isolate"
 )
 
 // http2Writer makes a time limit of a write what it is over HTTP/1: one of writes. net/http ends a stream of HTTP/2 when its limit has passed, also
@@ -17,6 +19,7 @@ type http2Writer struct {
 func withHTTP2Writer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 2 {
+			isolate.GrowStack(0) // that of the stream
 			w = &http2Writer{ResponseWriter: w}
 		}
 		next.ServeHTTP(w, r)

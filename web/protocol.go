@@ -49,7 +49,7 @@ func (s *server) serveProtocol(w http.ResponseWriter, r *http.Request, x *exchan
 	answer := &responseWriter{w: w}
 	letIn := false
 	// One goroutine for both, as a goroutine costs more than most filters.
-	err := isolate.Do(func() error {
+	run := func() error {
 		if err := v.runBefore(); err != nil {
 			return err
 		}
@@ -63,15 +63,22 @@ func (s *server) serveProtocol(w http.ResponseWriter, r *http.Request, x *exchan
 		defer s.inFlight.Add(-1)
 		to.protocol.Serve(answer.writer(), r, call)
 		return nil
-	})
-	switch {
-	case err == nil:
-	case !letIn:
-		s.refuse(w, r, &v, to.protocol, err)
-	case errors.Is(err, http.ErrAbortHandler) || answer.started:
-		panic(http.ErrAbortHandler) // nothing else shows that this is not the whole of the answer
-	default:
-		to.protocol.Refuse(w, r, v.publicFailure(err))
+	}
+	finish := func(err error) {
+		switch {
+		case err == nil:
+		case !letIn:
+			s.refuse(w, r, &v, to.protocol, err)
+		case errors.Is(err, http.ErrAbortHandler) || answer.started:
+			panic(http.ErrAbortHandler) // nothing else shows that this is not the whole of the answer
+		default:
+			to.protocol.Refuse(w, r, v.publicFailure(err))
+		}
+	}
+	if r.ProtoMajor == 2 { // net/http has a goroutine for each of its streams, which ends with an error of the stream where the code ends it
+		isolate.Run(run, finish)
+	} else {
+		finish(isolate.Do(run))
 	}
 	return true
 }
