@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/description"
 	"github.com/sabir-go/sabir/internal/schema"
 	"github.com/sabir-go/sabir/introspect"
 )
@@ -187,7 +188,7 @@ func (n *Node) conflict(ctx context.Context, offer offeredContract, e endpoint) 
 func (n *Node) describedBy(ctx context.Context, node, action string) (d schema.Described, err error) {
 	ctx, cancel := context.WithTimeout(ctx, describeLimit)
 	defer cancel()
-	in, err := json.Codec.Append(nil, introspect.DescriptionRequest{Action: action})
+	in, err := json.Codec.Append(nil, description.Request{Action: action})
 	if err != nil {
 		return d, err
 	}

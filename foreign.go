@@ -23,8 +23,8 @@ import (
 type ForeignNode interface {
 	// Upstream makes the calls. Name is the id of the node, and is unlike that of any other. From the context of Send, [InfoFromContext]
 	// has the depth of the call and its caller. Send returns when the context ends. A call that its node certainly did not take is
-	// a retryable [ErrServiceUnavailable] or [ErrActionNotFound]: it goes to another node at once. A call of $node.api, whose input is an
-	// [introspect.DescriptionRequest], asks for an [introspect.Description] of an action of the node, for listings and documents.
+	// a retryable [ErrServiceUnavailable] or [ErrActionNotFound]: it goes to another node at once. A call of $node.api
+	// asks for the description of an action of the node, for listings and documents.
 	Upstream
 	// Emit sends an event, whose name is that of r's action, to one handler of the group; to all handlers of the node where group is
 	// "". It returns when the event is on its way, or has arrived where the framework reports that.

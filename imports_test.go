@@ -44,7 +44,7 @@ var partOf = map[string]string{
 	"tag": "validate", "library": "validate", "route": "internal/schema", "channeltest": "internal/engine", "storetest": "actor", "grainstore": "actor",
 	"api": "web", "bind": "web", "http1": "web", "httpcache": "web", "etag": "web", "filehead": "web", "isolate": "web", "browsertest": "web", "httpstream": "web", "principal": "web", "protocol": "web",
 	"etcd": "internal/directory", "consul": "internal/directory",
-	"inbound": "bridge", "gomicro": "bridge", "gossip": "internal/membership", "typescript": "gen", "openapi": "gen", "protofile": "gen", "gofile": "gen", "javaclass": "gen", "fastestvalidator": "internal/schema",
+	"inbound": "bridge", "gomicro": "bridge", "gossip": "internal/membership", "typescript": "gen", "description": "introspect", "openapi": "gen", "protofile": "gen", "gofile": "gen", "javaclass": "gen", "fastestvalidator": "internal/schema",
 }
 
 const module = "github.com/sabir-go/sabir"

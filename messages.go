@@ -4,9 +4,9 @@ import (
 	"reflect"
 	"sort"
 
+	"github.com/sabir-go/sabir/internal/description"
 	"github.com/sabir-go/sabir/internal/option"
 	"github.com/sabir-go/sabir/internal/schema"
-	"github.com/sabir-go/sabir/introspect"
 )
 
 // MessageType is an event, or a channel, with the type of its payload.
@@ -53,7 +53,7 @@ func Sends(messages ...MessageContract) ServiceOption {
 }
 
 // describeMessages describes what a service of this node sends and receives, by name.
-func (n *Node) describeMessages(service string) (d introspect.Description, err error) {
+func (n *Node) describeMessages(service string) (d description.Document, err error) {
 	p := n.table.Load().byFull[service]
 	if p == nil {
 		return d, &Error{Code: CodeUnavailable, Name: nameServiceUnavailable, Node: n.id, Retryable: true, Message: "node " + n.id + " has no service " + service}
@@ -68,7 +68,7 @@ func (n *Node) describeMessages(service string) (d introspect.Description, err e
 		if failed != nil && err == nil {
 			err = Errorf(CodeFailedPrecondition, nameNoDescription, "the type of %s %s in %s cannot be described: %w", m.Kind, m.Name, service, failed)
 		}
-		d.Messages = append(d.Messages, introspect.Message{Kind: m.Kind, Name: m.Name, Service: service, Sent: sent, Group: group, Type: described, ContentType: m.ContentType})
+		d.Messages = append(d.Messages, description.Message{Kind: m.Kind, Name: m.Name, Service: service, Sent: sent, Group: group, Type: described, ContentType: m.ContentType})
 	}
 	for _, m := range p.service.sends {
 		add(m, true, "")

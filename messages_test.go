@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/introspect"
+	"github.com/sabir-go/sabir/internal/description"
 )
 
 type orderMade struct {
@@ -20,7 +20,7 @@ func TestAServiceDescribesWhatItSendsAndReceives(t *testing.T) {
 	s := sabir.NewService("orders", sabir.Sends(made))
 	sabir.On(s, "users.*", func(context.Context, person) error { return nil }, sabir.Delivery{Group: "greeters"})
 	n := start(t, sabir.Serve(s))
-	got, err := sabir.Call[introspect.Description](t.Context(), n, "$node.api", introspect.DescriptionRequest{Service: "orders"})
+	got, err := sabir.Call[description.Document](t.Context(), n, "$node.api", description.Request{Service: "orders"})
 	if err != nil || len(got.Messages) != 2 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -31,7 +31,7 @@ func TestAServiceDescribesWhatItSendsAndReceives(t *testing.T) {
 	if received.Sent || received.Name != "users.*" || received.Group != "greeters" || received.Type == nil {
 		t.Errorf("received: %+v", received)
 	}
-	_, err = sabir.Call[introspect.Description](t.Context(), n, "$node.api", introspect.DescriptionRequest{Service: "mail"})
+	_, err = sabir.Call[description.Document](t.Context(), n, "$node.api", description.Request{Service: "mail"})
 	reports(t, err, sabir.ErrServiceUnavailable, "no service mail")
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/description"
 	"github.com/sabir-go/sabir/internal/mesh"
 	"github.com/sabir-go/sabir/internal/schema"
 	"github.com/sabir-go/sabir/internal/wire"
@@ -102,7 +103,7 @@ func newNodeService(n *Node) *Service {
 		}
 		return list, nil
 	}, Doc("lists the actions"))
-	Handle(s, "api", func(_ context.Context, in introspect.DescriptionRequest) (introspect.Description, error) {
+	Handle(s, "api", func(_ context.Context, in description.Request) (description.Document, error) {
 		if in.Service != "" && in.Action == "" {
 			return n.describeMessages(in.Service)
 		}
@@ -117,7 +118,7 @@ func newNodeService(n *Node) *Service {
 	Handle(s, "undrain", n.answerDrain(false), Doc("has calls and events come again to the node"), ClusterOnly(), Idempotent())
 	Handle(s, "route", func(_ context.Context, in stdjson.RawMessage) (stdjson.RawMessage, error) { return n.route(in) }, // types of its own take 80 KB of the program
 		Doc("sets how the calls of a name are shared out in the whole cluster; without shares ends that, without a name lists what is set"), ClusterOnly(), Idempotent())
-	Handle(s, "emit", func(ctx context.Context, in introspect.EmitRequest) (Empty, error) {
+	Handle(s, "emit", func(ctx context.Context, in description.Emit) (Empty, error) {
 		switch {
 		case in.Broadcast && len(in.Groups) > 0:
 			return Empty{}, &Error{Code: CodeInvalidArgument, Name: nameBadInput, Message: "an event that is broadcast goes to all groups: choose none"}
@@ -170,7 +171,7 @@ func typeName(t reflect.Type) string {
 }
 
 // describeAction answers $node.api.
-func (n *Node) describeAction(name string) (d introspect.Description, err error) {
+func (n *Node) describeAction(name string) (d description.Document, err error) {
 	e := n.table.Load().localActions[name]
 	if e == nil || e.info().NodeOnly {
 		return d, n.notFoundAmong("action on node "+n.id, name, n.namesForOthers())
@@ -179,7 +180,7 @@ func (n *Node) describeAction(name string) (d introspect.Description, err error)
 	d.Routes, d.Statuses, d.Deprecated = a.Routes, a.Statuses, a.Deprecated
 	var data []reflect.Type
 	for _, declared := range a.Errors {
-		one := introspect.Error{Code: declared.Code.String(), Name: declared.Name, Message: declared.Message}
+		one := description.Error{Code: declared.Code.String(), Name: declared.Name, Message: declared.Message}
 		if declared.Data != nil {
 			data = append(data, reflect.TypeOf(declared.Data))
 			one.Data = len(data)
@@ -196,7 +197,7 @@ func (n *Node) describeAction(name string) (d introspect.Description, err error)
 			n.panicInside("an example of "+name, err) // for the log; the description is without it
 			continue
 		}
-		d.Examples = append(d.Examples, introspect.Example{In: in, Out: out})
+		d.Examples = append(d.Examples, description.Example{In: in, Out: out})
 	}
 	if keep, ok := a.Annotation(gateway.CacheNote).(time.Duration); ok {
 		d.CacheFor = keep.Seconds()

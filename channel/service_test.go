@@ -7,7 +7,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/channel"
-	"github.com/sabir-go/sabir/introspect"
+	"github.com/sabir-go/sabir/internal/description"
 )
 
 func TestANodeThatHasStoppedListsNoChannels(t *testing.T) {
@@ -74,7 +74,7 @@ func TestAServiceDescribesTheChannelsThatItReceivesFromAndSendsTo(t *testing.T) 
 	s := sabir.NewService("billing", sabir.Sends(channel.New[article]("bills")))
 	c.ConsumeWith(s, channel.Consumer{Group: "clerks"}, func(context.Context, article) error { return nil })
 	n := channelNode(t, s)
-	got, err := sabir.Call[introspect.Description](t.Context(), n, "$node.api", introspect.DescriptionRequest{Service: "billing"})
+	got, err := sabir.Call[description.Document](t.Context(), n, "$node.api", description.Request{Service: "billing"})
 	if err != nil || len(got.Messages) != 2 {
 		t.Fatalf("%+v, %v", got, err)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gen/openapi"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/description"
 	documents "github.com/sabir-go/sabir/internal/openapi"
 	"github.com/sabir-go/sabir/internal/protofile"
-	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/mcp"
 	"github.com/sabir-go/sabir/rpc"
 	"github.com/sabir-go/sabir/sabirtest"
@@ -87,7 +87,7 @@ func TestThePageOfSchemasIsWhatTheDoorsSay(t *testing.T) {
 	if err := protofile.Write(&proto, described, protofile.Options{Package: "shop.v1"}); err != nil {
 		t.Fatal(err)
 	}
-	messages, err := sabir.Call[introspect.Description](t.Context(), node, "$node.api", introspect.DescriptionRequest{Service: "orders"})
+	messages, err := sabir.Call[description.Document](t.Context(), node, "$node.api", description.Request{Service: "orders"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/api"
-	"github.com/sabir-go/sabir/introspect"
+	"github.com/sabir-go/sabir/internal/description"
 )
 
 // update reports whether files are written instead of compared.
@@ -69,7 +69,7 @@ func describe(ctx context.Context, node *sabir.Node) (api.API, error) {
 	}
 	described.AddMessages(nil, nil)
 	for _, name := range services {
-		of, err := sabir.Call[introspect.Description](ctx, node, "$node.api", introspect.DescriptionRequest{Service: name}, sabir.ToNode(node.ID()))
+		of, err := sabir.Call[description.Document](ctx, node, "$node.api", description.Request{Service: name}, sabir.ToNode(node.ID()))
 		if err != nil {
 			return described, err
 		}

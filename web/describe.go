@@ -12,12 +12,12 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/description"
 	"github.com/sabir-go/sabir/internal/isolate"
-	"github.com/sabir-go/sabir/introspect"
 )
 
-// description caches the description of a table's actions. Nodes that could not be asked are asked again after describeRetry.
-type description struct {
+// describedTable caches the description of a table's actions. Nodes that could not be asked are asked again after describeRetry.
+type describedTable struct {
 	making sync.Mutex
 	api    api.API
 	until  time.Time // zero for not made yet
@@ -42,7 +42,7 @@ func (s *server) api() api.API {
 	found, err := api.Of(s.apiInfo(), s.node.Actions(), api.Sources{
 		Scopes: principal.ScopesKey,
 		Place:  s.locate,
-		Lookup: func(a *sabir.Action) (introspect.Description, bool) {
+		Lookup: func(a *sabir.Action) (description.Document, bool) {
 			described, ok := s.fetchDescription(a)
 			complete = complete && ok
 			return described, ok
@@ -135,8 +135,8 @@ func (s *server) locate(a *sabir.Action, d *api.Action) bool {
 }
 
 // fetchDescription asks another node to describe its action.
-func (s *server) fetchDescription(a *sabir.Action) (described introspect.Description, ok bool) {
-	input, err := json.Codec.Append(nil, introspect.DescriptionRequest{Action: a.Name})
+func (s *server) fetchDescription(a *sabir.Action) (described description.Document, ok bool) {
+	input, err := json.Codec.Append(nil, description.Request{Action: a.Name})
 	if err != nil {
 		return described, false
 	}
@@ -147,7 +147,7 @@ func (s *server) fetchDescription(a *sabir.Action) (described introspect.Descrip
 		ctx, cancel := context.WithTimeout(context.Background(), describeTimeout)
 		text, err := sabir.CallJSON(ctx, s.node, "$node.api", input, sabir.ToNode(offer.Node))
 		cancel()
-		var d introspect.Description
+		var d description.Document
 		if err == nil {
 			err = json.Codec.Decode(text, &d)
 		}

@@ -55,7 +55,7 @@ type table struct {
 
 	protocols map[string]*target // of other protocols, by path
 
-	description description // made when it is first asked for
+	description describedTable // made when it is first asked for
 }
 
 // tables makes a new table when a request comes after the node's actions have changed.

@@ -21,8 +21,8 @@ import (
 	_ "github.com/sabir-go/sabir/broker/redis"
 	"github.com/sabir-go/sabir/channel"
 	"github.com/sabir-go/sabir/internal/brokers"
+	"github.com/sabir-go/sabir/internal/description"
 	"github.com/sabir-go/sabir/internal/engine"
-	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/sabirtest"
 	"github.com/sabir-go/sabir/webhook"
 )
@@ -350,7 +350,7 @@ func TestTheDescriptionOfAChannelOfEventsHasTheirContentType(t *testing.T) {
 		s := sabir.NewService("shop", sabir.Sends(c))
 		c.Consume(s, func(context.Context, webhook.Event) error { return nil })
 		node := sabirtest.Start(t, channel.Broker("mem://"), sabir.Serve(s))
-		d, err := sabir.Call[introspect.Description](t.Context(), node, "$node.api", introspect.DescriptionRequest{Service: "shop"})
+		d, err := sabir.Call[description.Document](t.Context(), node, "$node.api", description.Request{Service: "shop"})
 		if err != nil || len(d.Messages) != 2 {
 			t.Fatal(err, d)
 		}

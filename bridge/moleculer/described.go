@@ -8,9 +8,9 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
+	"github.com/sabir-go/sabir/internal/description"
 	"github.com/sabir-go/sabir/internal/fastestvalidator"
 	"github.com/sabir-go/sabir/internal/schema"
-	"github.com/sabir-go/sabir/introspect"
 )
 
 // describing is the action by which nodes describe theirs. Moleculer's have none of that name: the bridge answers in their place.
@@ -56,7 +56,7 @@ func (p *peer) describe(r *sabir.Request) error {
 	if err != nil {
 		return err
 	}
-	var of introspect.DescriptionRequest
+	var of description.Request
 	if err := json.Codec.Decode(text, &of); err != nil {
 		return sabir.Errorf(sabir.ErrBadInput.Code, sabir.ErrBadInput.Name, "the input of %s: %w", describing, err)
 	}
@@ -71,7 +71,7 @@ func (p *peer) describe(r *sabir.Request) error {
 }
 
 // description takes from INFO what it has of an action, or of the events that a service listens to.
-func (p *peer) description(of introspect.DescriptionRequest) (d introspect.Description, known bool) {
+func (p *peer) description(of description.Request) (d description.Document, known bool) {
 	action := cmp.Or(p.offers.Load().full[of.Action], of.Action)
 	p.bridge.peers.mu.Lock()
 	services := p.info.Services // which are replaced, and not changed
@@ -89,11 +89,11 @@ func (p *peer) description(of introspect.DescriptionRequest) (d introspect.Descr
 		known = true
 		for key, e := range s.Events {
 			if l, ok := subscriptionOf(full, s.Name, key, e); ok {
-				d.Messages = append(d.Messages, introspect.Message{Kind: "event", Name: l.Pattern, Service: full, Group: l.Group, Type: &schema.Schema{}})
+				d.Messages = append(d.Messages, description.Message{Kind: "event", Name: l.Pattern, Service: full, Group: l.Group, Type: &schema.Schema{}})
 			}
 		}
 	}
-	slices.SortFunc(d.Messages, func(a, b introspect.Message) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(d.Messages, func(a, b description.Message) int { return strings.Compare(a.Name, b.Name) })
 	return d, known
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/bridge/moleculer"
 	"github.com/sabir-go/sabir/gen/openapi"
+	"github.com/sabir-go/sabir/internal/description"
 	"github.com/sabir-go/sabir/introspect"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/dashboard"
@@ -90,12 +91,12 @@ func TestTheParamsOfMoleculersActionsAreDescribed(t *testing.T) {
 		}
 	})
 	t.Run("by $node.api", func(t *testing.T) {
-		d, err := sabir.Call[introspect.Description](t.Context(), node, "$node.api", introspect.DescriptionRequest{Action: "shelf.put"}, sabir.ToNode("js"))
+		d, err := sabir.Call[description.Document](t.Context(), node, "$node.api", description.Request{Action: "shelf.put"}, sabir.ToNode("js"))
 		text, _ := json.Marshal(d.In)
 		if err != nil || !strings.Contains(string(text), put) || d.Out == nil {
 			t.Errorf("%s, %v", text, err)
 		}
-		if _, err := sabir.Call[introspect.Description](t.Context(), node, "$node.api", introspect.DescriptionRequest{Action: "shelf.none"}, sabir.ToNode("js")); sabir.AsError(err).Name != sabir.ErrActionNotFound.Name {
+		if _, err := sabir.Call[description.Document](t.Context(), node, "$node.api", description.Request{Action: "shelf.none"}, sabir.ToNode("js")); sabir.AsError(err).Name != sabir.ErrActionNotFound.Name {
 			t.Errorf("of an action that is not there: %v", err)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sabir-go/sabir/internal/description"
 	"github.com/sabir-go/sabir/internal/names"
 	"github.com/sabir-go/sabir/introspect"
 )
@@ -44,7 +45,7 @@ nobody emits events over HTTP.
 			if err != nil {
 				return err
 			}
-			body, err := json.Marshal(introspect.EmitRequest{Event: args[0], Payload: payload, Broadcast: broadcast, Groups: groups})
+			body, err := json.Marshal(description.Emit{Event: args[0], Payload: payload, Broadcast: broadcast, Groups: groups})
 			if err != nil {
 				return usagef("the payload cannot be sent: %v", err)
 			}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/description"
 	"github.com/sabir-go/sabir/internal/principal"
-	"github.com/sabir-go/sabir/introspect"
 )
 
 // maxDescription bounds the description of an API, in bytes. One action takes about a thousand.
@@ -180,7 +180,7 @@ func (c *cli) describeCluster(ctx context.Context) (api.API, error) {
 		Place: func(a *sabir.Action, _ *api.Action) bool {
 			return a.Public() && !hidden(a.Service, false)
 		},
-		Lookup: func(a *sabir.Action) (introspect.Description, bool) {
+		Lookup: func(a *sabir.Action) (description.Document, bool) {
 			d, err := c.describeAction(ctx, g, a.Name)
 			if err != nil {
 				failed = err
@@ -213,7 +213,7 @@ func (c *cli) describeMessages(ctx context.Context, g *clusterClient, described 
 			continue
 		}
 		asked[s.Name] = true
-		d, err := c.describeOn(ctx, g, s.Node, introspect.DescriptionRequest{Service: s.Name})
+		d, err := c.describeOn(ctx, g, s.Node, description.Request{Service: s.Name})
 		if err != nil {
 			return err
 		}
@@ -223,19 +223,19 @@ func (c *cli) describeMessages(ctx context.Context, g *clusterClient, described 
 }
 
 // describeAction asks a node that has the action.
-func (c *cli) describeAction(ctx context.Context, g *clusterClient, action string) (d introspect.Description, err error) {
+func (c *cli) describeAction(ctx context.Context, g *clusterClient, action string) (d description.Document, err error) {
 	service := action[:strings.LastIndex(action, ".")]
 	for _, s := range g.node.Services() {
 		if s.Name != service {
 			continue
 		}
-		return c.describeOn(ctx, g, s.Node, introspect.DescriptionRequest{Action: action})
+		return c.describeOn(ctx, g, s.Node, description.Request{Action: action})
 	}
 	return d, failf("no node offers %s any more", action)
 }
 
 // describeOn asks one node for a description.
-func (c *cli) describeOn(ctx context.Context, g *clusterClient, node string, of introspect.DescriptionRequest) (d introspect.Description, err error) {
+func (c *cli) describeOn(ctx context.Context, g *clusterClient, node string, of description.Request) (d description.Document, err error) {
 	input, err := json.Marshal(of)
 	if err != nil {
 		return d, err

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/sabir-go/sabir/internal/description"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/schema"
 	"github.com/sabir-go/sabir/introspect"
@@ -63,7 +64,7 @@ type Action struct {
 }
 
 // Message is an event or a channel that a service sends to or receives from.
-type Message = introspect.Message
+type Message = description.Message
 
 // Shape is the shape of a stream.
 type Shape = introspect.Shape

@@ -12,9 +12,9 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/codec/json"
 	"github.com/sabir-go/sabir/gateway"
+	"github.com/sabir-go/sabir/internal/description"
 	"github.com/sabir-go/sabir/internal/protoname"
 	"github.com/sabir-go/sabir/internal/schema"
-	"github.com/sabir-go/sabir/introspect"
 )
 
 // Sources has further information that Of includes. Each field may be nil.
@@ -25,7 +25,7 @@ type Sources struct {
 	Place func(a *sabir.Action, d *Action) bool
 	// Lookup is another node's description of its action, whose Go types are not here: the answer of its $node.api. Where it is
 	// nil, or where it returns false, such an action takes and gives anything.
-	Lookup func(a *sabir.Action) (introspect.Description, bool)
+	Lookup func(a *sabir.Action) (description.Document, bool)
 	// Scopes is the key under which actions note their roles, a []string: principal.ScopesKey. Without it they have none.
 	Scopes any
 }

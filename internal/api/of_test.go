@@ -15,9 +15,9 @@ import (
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
 	"github.com/sabir-go/sabir/internal/api"
+	"github.com/sabir-go/sabir/internal/description"
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/schema"
-	"github.com/sabir-go/sabir/introspect"
 )
 
 type User struct {
@@ -193,12 +193,12 @@ func described[In, Out any](t *testing.T) schema.Described {
 }
 
 // reported returns a Lookup with descriptions as other nodes give them, by the name of the action.
-func reported(list map[string]schema.Described) func(*sabir.Action) (introspect.Description, bool) {
-	return func(a *sabir.Action) (introspect.Description, bool) {
+func reported(list map[string]schema.Described) func(*sabir.Action) (description.Document, bool) {
+	return func(a *sabir.Action) (description.Document, bool) {
 		d, ok := list[a.Name]
 		d.More = []*schema.Schema{d.Out}
-		return introspect.Description{Described: d, Errors: []introspect.Error{{Code: "NotFound", Name: "E", Message: "No such one.", Data: 1}, {Code: "Aborted", Name: "F", Data: 2}},
-			Examples: []introspect.Example{{In: []byte(`{"id":1}`)}}, Deprecated: "b.get", CacheFor: 1.5, Notes: map[string][]string{"roles": {"s"}}}, ok
+		return description.Document{Described: d, Errors: []description.Error{{Code: "NotFound", Name: "E", Message: "No such one.", Data: 1}, {Code: "Aborted", Name: "F", Data: 2}},
+			Examples: []description.Example{{In: []byte(`{"id":1}`)}}, Deprecated: "b.get", CacheFor: 1.5, Notes: map[string][]string{"roles": {"s"}}}, ok
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/introspect"
+	"github.com/sabir-go/sabir/internal/description"
 )
 
 var eventBehaviours = []behaviour{
@@ -309,7 +309,7 @@ func eventByName(t *testing.T, s *suite) {
 		w.serve(t, on, listens(service, got, event))
 	}
 	emit := func(broadcast bool) {
-		request := introspect.EmitRequest{Event: event, Payload: stdjson.RawMessage(`{"name":"Ada"}`), Broadcast: broadcast}
+		request := description.Emit{Event: event, Payload: stdjson.RawMessage(`{"name":"Ada"}`), Broadcast: broadcast}
 		_, err := sabir.Call[sabir.Empty](brief(t), w.bob, "$node.emit", request, sabir.ToNode("ann"))
 		must(t, err)
 	}

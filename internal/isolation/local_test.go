@@ -12,7 +12,7 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
-	"github.com/sabir-go/sabir/introspect"
+	"github.com/sabir-go/sabir/internal/description"
 	"github.com/sabir-go/sabir/policy"
 )
 
@@ -161,7 +161,7 @@ var localEntryPoints = []entryPoint{
 			if err := n.Add(ctx, s); err != nil {
 				return err
 			}
-			_, err := sabir.Call[map[string]any](ctx, n, "$node.api", introspect.DescriptionRequest{Action: "described.take"})
+			_, err := sabir.Call[map[string]any](ctx, n, "$node.api", description.Request{Action: "described.take"})
 			return errors.Join(err, n.Remove(ctx, s))
 		}
 	}, silent: map[fault]string{panicsWritten: leftOut, nestsTooDeep: leftOut},
