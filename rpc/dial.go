@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -21,14 +22,13 @@ import (
 	"github.com/sabir-go/sabir/introspect"
 )
 
-// Protocol is one in which foreign services are called.
-type Protocol int
+// The protocols in which foreign services are called, with the names of their frameworks in listings.
+var frameworks = map[string]string{grpc: "gRPC", grpcWeb: "gRPC-Web", overConnect: "Connect"}
 
-// The protocols.
 const (
-	GRPC Protocol = iota
-	Connect
-	GRPCWeb
+	grpc        = "grpc"
+	grpcWeb     = "grpc-web"
+	overConnect = "connect"
 )
 
 // Foreign describes a server of gRPC, Connect or gRPC-Web, in whatever language, whose methods a node calls by name: see [Dial]. Only URL
@@ -37,8 +37,8 @@ type Foreign struct {
 	// URL is the server's address: "http://billing:50051", or "https://billing.example.com". A path stands before those of all methods. Over http, HTTP/2
 	// is spoken without TLS (h2c). "dns:///billing:50051" calls all addresses of the name, each as a server of its own; see Dial.
 	URL string
-	// Protocol is spoken with the server. Default: GRPC.
-	Protocol Protocol
+	// Protocol is spoken with the server: "grpc", "grpc-web" or "connect". Default: "grpc".
+	Protocol string
 	// HTTP1 has http URLs called over HTTP/1.1, for servers of Connect and gRPC-Web that know no HTTP/2 without TLS. Streams need HTTP/2.
 	HTTP1 bool
 	// TLS is for https, and for a "dns:///" with it. Default: the system's certificates. With client certificates in it, the server can tell who calls.
@@ -83,6 +83,7 @@ func Dial(f Foreign) sabir.NodeOption {
 }
 
 func newPeer(f Foreign) *peer {
+	f.Protocol = cmp.Or(f.Protocol, grpc)
 	p := &peer{config: f}
 	p.at, p.badURL = url.Parse(f.URL)
 	if p.badURL == nil {
@@ -134,9 +135,9 @@ func (p *peer) check() error {
 		return errors.New("rpc.Dial: the URL cannot be read: want one like \"http://billing:50051\"")
 	case at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "":
 		return fmt.Errorf("rpc.Dial: the URL of %q has to be like \"http://billing:50051\" or \"https://billing.example.com\", without credentials and parameters", at.Host)
-	case p.config.Protocol < GRPC || p.config.Protocol > GRPCWeb:
-		return fmt.Errorf("rpc.Dial: %d is no protocol: the protocols are GRPC, Connect and GRPCWeb", p.config.Protocol)
-	case p.config.HTTP1 && (p.config.Protocol == GRPC || at.Scheme == "https"):
+	case frameworks[p.config.Protocol] == "":
+		return fmt.Errorf(`rpc.Dial: Protocol is %q: want "grpc", "grpc-web" or "connect"`, p.config.Protocol)
+	case p.config.HTTP1 && (p.config.Protocol == grpc || at.Scheme == "https"):
 		return errors.New("rpc.Dial: HTTP1 is for Connect and gRPC-Web over http: gRPC needs HTTP/2, and over https the server chooses")
 	}
 	return nil
@@ -191,7 +192,7 @@ func (p *peer) transport(isTLS bool) *http.Transport {
 	}
 	t.Protocols.SetHTTP2(isTLS)
 	t.Protocols.SetUnencryptedHTTP2(!isTLS && !p.config.HTTP1)
-	t.Protocols.SetHTTP1(p.config.HTTP1 || isTLS && p.config.Protocol != GRPC)
+	t.Protocols.SetHTTP1(p.config.HTTP1 || isTLS && p.config.Protocol != grpc)
 	return t
 }
 
@@ -210,9 +211,9 @@ func (p *peer) options() []connect.ClientOption {
 	}
 	options := []connect.ClientOption{connect.WithReadMaxBytes(limit)}
 	switch p.config.Protocol {
-	case GRPC:
+	case grpc:
 		options = append(options, connect.WithGRPC())
-	case GRPCWeb:
+	case grpcWeb:
 		options = append(options, connect.WithGRPCWeb())
 	}
 	return options
@@ -260,7 +261,7 @@ func (p *peer) offer(m *methods) error {
 }
 
 func (p *peer) offered(m *methods) (o sabir.ForeignOffer) {
-	o.Node = introspect.Node{Framework: []string{"gRPC", "Connect", "gRPC-Web"}[p.config.Protocol], Host: p.id, Since: p.since, Silent: p.silent.Load()}
+	o.Node = introspect.Node{Framework: frameworks[p.config.Protocol], Host: p.id, Since: p.since, Silent: p.silent.Load()}
 	o.Services, o.Actions = m.services, m.actions
 	return o
 }

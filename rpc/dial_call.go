@@ -102,7 +102,7 @@ func (p *peer) failure(ctx context.Context, action string, err error) *sabir.Err
 // there: to connect's client a connection that is lost and the status 503 are one.
 type answers struct {
 	*http.Transport
-	protocol Protocol
+	protocol string
 }
 
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -110,7 +110,7 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if isError := a.protocol == Connect && strings.HasPrefix(response.Header.Get("Content-Type"), "application/json"); response.StatusCode != http.StatusOK && !isError {
+	if isError := a.protocol == overConnect && strings.HasPrefix(response.Header.Get("Content-Type"), "application/json"); response.StatusCode != http.StatusOK && !isError {
 		_ = response.Body.Close() // it is a page for people
 		return nil, connect.NewError(codeOfStatus(response.StatusCode), &otherAnswer{response.Status})
 	}

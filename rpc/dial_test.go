@@ -56,9 +56,9 @@ func startCaller(t *testing.T, options ...sabir.NodeOption) *sabir.Node {
 // ways are the protocols in which a foreign server is called.
 var ways = map[string]rpc.Foreign{
 	"gRPC":                  {},
-	"Connect":               {Protocol: rpc.Connect},
-	"Connect over HTTP/1.1": {Protocol: rpc.Connect, HTTP1: true},
-	"gRPC-Web":              {Protocol: rpc.GRPCWeb},
+	"Connect":               {Protocol: "connect"},
+	"Connect over HTTP/1.1": {Protocol: "connect", HTTP1: true},
+	"gRPC-Web":              {Protocol: "grpc-web"},
 }
 
 func eachWay(t *testing.T, test func(t *testing.T, f rpc.Foreign)) {
@@ -152,7 +152,7 @@ func TestStreamsOfAForeignServerGoBothWays(t *testing.T) {
 
 func TestStreamsAreRefusedOverHTTP1(t *testing.T) {
 	url, _ := serve(t, []sabir.Servable{calc()})
-	node := dial(t, rpc.Foreign{URL: url, Protocol: rpc.Connect, HTTP1: true, Files: describe(t, url)})
+	node := dial(t, rpc.Foreign{URL: url, Protocol: "connect", HTTP1: true, Files: describe(t, url)})
 	if _, err := sabir.OpenStream[text, text](t.Context(), node, "calc.chat"); sabir.AsError(err).Code != sabir.CodeUnimplemented {
 		t.Error(err)
 	}
@@ -337,7 +337,7 @@ func TestAConnectionThatIsCutOrResetUnderACallIsALostLink(t *testing.T) {
 func TestAddressesThatCannotBeMeantAreRefusedAtTheStart(t *testing.T) {
 	for name, f := range map[string]rpc.Foreign{
 		"no scheme": {URL: "billing:50051"}, "another": {URL: "xds:///billing:443"}, "a name without a port": {URL: "dns:///billing"}, "a server of names": {URL: "dns://10.0.0.1/billing:443"}, "credentials": {URL: "https://u:hunter2@billing"}, "unreadable": {URL: "https://u:hunter2@bil ling"},
-		"gRPC over HTTP/1.1": {URL: "http://billing", HTTP1: true}, "no protocol": {URL: "http://billing", Protocol: 3},
+		"gRPC over HTTP/1.1": {URL: "http://billing", HTTP1: true}, "no protocol": {URL: "http://billing", Protocol: "gRPC"},
 	} {
 		err := sabir.NewNode(rpc.Dial(f)).Start(t.Context())
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
@@ -364,7 +364,7 @@ func TestPoliciesHoldForCallsOfAForeignServer(t *testing.T) {
 
 func TestAServerThatIsDialedTwiceIsRefusedAtTheStart(t *testing.T) {
 	url, _ := serve(t, []sabir.Servable{calc()})
-	node := sabir.NewNode(rpc.Dial(rpc.Foreign{URL: url}), rpc.Dial(rpc.Foreign{URL: url + "/", Protocol: rpc.Connect}))
+	node := sabir.NewNode(rpc.Dial(rpc.Foreign{URL: url}), rpc.Dial(rpc.Foreign{URL: url + "/", Protocol: "connect"}))
 	if err := node.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "is dialed twice") {
 		t.Error(err)
 	}
