@@ -234,10 +234,10 @@ func TestWatchersGetTheEnd(t *testing.T) {
 // doc: supervision
 func shop() actor.Spec {
 	return supervise.Spec(
-		supervise.Config{Name: "shop", Strategy: supervise.RestForOne, Intensity: 5, Period: 10 * time.Second},
+		supervise.Config{Name: "shop", Strategy: "rest-for-one", Intensity: 5, Period: 10 * time.Second},
 		supervise.Child{ID: "stock", Start: counter.Spec(100, actor.SpawnConfig{Name: "stock"})},
 		supervise.Child{ID: "desk", Start: desks.Spec(struct{}{}, actor.SpawnConfig{Name: "desk"}), Shutdown: 2 * time.Second},
-		supervise.Child{ID: "clocks", Start: supervise.Dynamic(clocks, supervise.Config{Name: "clocks"}, supervise.Child{Restart: supervise.Transient})},
+		supervise.Child{ID: "clocks", Start: supervise.Dynamic(clocks, supervise.Config{Name: "clocks"}, supervise.Child{Restart: "transient"})},
 	)
 }
 

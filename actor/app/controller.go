@@ -155,7 +155,7 @@ func (c *controller) startOne(p *actor.Process, a *application) error {
 	pid, err := supervise.At(p, p.Parent()).StartChild(ctx, supervise.Child{
 		ID:       a.Name,
 		Start:    a.Root.With(actor.SpawnConfig{Inherit: map[any]any{scopeKey{}: a.scope}, LogLevel: a.scope.level}),
-		Restart:  supervise.Temporary,
+		Restart:  "temporary",
 		Shutdown: a.Shutdown,
 	})
 	if err != nil {

@@ -57,7 +57,7 @@ func notStarted(c *child, err error) error {
 }
 
 // TerminateChild ends a child according to its Shutdown, and returns when it has ended. It is not restarted, but stays in the list
-// for RestartChild, unless it is Temporary. That it does not run is no error. TerminateOne is for children of a dynamic supervisor. Errors: ErrNoChild, and those of actor.Call: a child may take longer to end than ctx allows, and ends all the same.
+// for RestartChild, unless it is temporary. That it does not run is no error. TerminateOne is for children of a dynamic supervisor. Errors: ErrNoChild, and those of actor.Call: a child may take longer to end than ctx allows, and ends all the same.
 func (s Supervisor) TerminateChild(ctx context.Context, id string) error {
 	_, err := actor.Call[struct{}](ctx, s.from, s.to, terminateChild{id})
 	return err
@@ -71,7 +71,7 @@ func (s *supervisor) terminateChild(p *actor.Process, m terminateChild) (none st
 	c.again = false
 	if c.pid.Zero() {
 		c.state = ended
-		if c.Restart == Temporary {
+		if c.Restart == temporary {
 			s.remove(c)
 		}
 		return none, nil

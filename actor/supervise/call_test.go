@@ -14,7 +14,7 @@ import (
 
 func TestStartChildAddsItAtTheEnd(t *testing.T) {
 	w := newWorld(t)
-	pid := w.start(supervise.Spec(often(supervise.RestForOne), w.worker("a")))
+	pid := w.start(supervise.Spec(often("rest-for-one"), w.worker("a")))
 	child, err := supervise.At(w.system, pid).StartChild(t.Context(), w.worker("b"))
 	if err != nil || child != w.child(pid, "b").PID {
 		t.Fatal(child, err)
@@ -72,7 +72,7 @@ func TestTerminatedChildIsNotRestartedUntilRestartChild(t *testing.T) {
 func TestTerminatedTemporaryChildIsForgotten(t *testing.T) {
 	w := newWorld(t)
 	a := w.worker("a")
-	a.Restart = supervise.Temporary
+	a.Restart = "temporary"
 	pid := w.start(supervise.Spec(supervise.Config{}, a))
 	if err := supervise.At(w.system, pid).TerminateChild(t.Context(), "a"); err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestCallsWithAnUnknownIDFail(t *testing.T) {
 func TestStartChildWaitsForTheRestartOfTheOthers(t *testing.T) {
 	w := newWorld(t)
 	b, hold := w.held("b")
-	pid := w.start(supervise.Spec(often(supervise.AllForOne), w.worker("a"), b))
+	pid := w.start(supervise.Spec(often("all-for-one"), w.worker("a"), b))
 	w.expect("start a", "start b")
 	w.crash(pid, "a", errCrash)
 	w.expect("end a")
@@ -198,19 +198,18 @@ func TestConfigWithoutSenseIsRefused(t *testing.T) {
 	w := newWorld(t)
 	ok := w.worker("a")
 	significant, permanent := ok, ok
-	significant.Restart, significant.Significant = supervise.Transient, true
+	significant.Restart, significant.Significant = "transient", true
 	permanent.Significant = true
 	for name, spec := range map[string]actor.Spec{
 		"no ID":                    supervise.Spec(supervise.Config{}, supervise.Child{Start: ok.Start}),
 		"no Start":                 supervise.Spec(supervise.Config{}, supervise.Child{ID: "a"}),
 		"negative shutdown":        supervise.Spec(supervise.Config{}, supervise.Child{ID: "a", Start: ok.Start, Shutdown: -2}),
-		"unknown restart":          supervise.Spec(supervise.Config{}, supervise.Child{ID: "a", Start: ok.Start, Restart: 9}),
-		"unknown strategy":         supervise.Spec(supervise.Config{Strategy: 9}),
+		"unknown restart":          supervise.Spec(supervise.Config{}, supervise.Child{ID: "a", Start: ok.Start, Restart: "always"}),
+		"unknown strategy":         supervise.Spec(supervise.Config{Strategy: "none-for-one"}),
 		"negative period":          supervise.Spec(supervise.Config{Period: -1}),
-		"significant for nothing":  supervise.Spec(supervise.Config{}, significant),
-		"permanent significant":    supervise.Spec(supervise.Config{AutoShutdown: supervise.AnySignificant}, permanent),
+		"permanent significant":    supervise.Spec(supervise.Config{}, permanent),
 		"dynamic with an ID":       supervise.Dynamic(working, supervise.Config{}, supervise.Child{ID: "a"}),
-		"dynamic with a strategy":  supervise.Dynamic(working, supervise.Config{Strategy: supervise.AllForOne}, supervise.Child{}),
+		"dynamic with a strategy":  supervise.Dynamic(working, supervise.Config{Strategy: "all-for-one"}, supervise.Child{}),
 		"dynamic with a bad child": supervise.Dynamic(working, supervise.Config{}, supervise.Child{Shutdown: -5}),
 	} {
 		if _, err := spec.Start(w.system); sabir.AsError(err).Name != "SupervisorConfig" {

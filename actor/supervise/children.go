@@ -20,18 +20,18 @@ type Info struct {
 	PID        actor.PID `json:"pid"`          // zero while it has no process
 	Behavior   string    `json:"behavior"`
 	Supervisor bool      `json:"supervisor,omitempty"` // it is one
-	Restart    Restart   `json:"restart"`
-	Restarts   int       `json:"restarts"` // how often it was started again by its supervisor
+	Restart    string    `json:"restart,omitempty"`    // Child.Restart; "" where no supervisor was asked for it
+	Restarts   int       `json:"restarts"`             // how often it was started again by its supervisor
 	// State is "running"; "restarting", where it has no process since the last attempt to restart it failed, or since it waits for others to end;
 	// "ending", where its supervisor has sent it an exit; or "ended", where it has no process and will not get one by itself.
 	State string `json:"state"`
 
-	Name     string   `json:"name,omitempty"`     // of a supervisor: Config.Name
-	Strategy Strategy `json:"strategy"`           // of a supervisor
-	Dynamic  bool     `json:"dynamic,omitempty"`  // of a supervisor: it was made by Dynamic
-	Children []Info   `json:"children,omitempty"` // of a supervisor; of those of another supervisor Tree shows them, and Describe does not
-	Unlisted int      `json:"unlisted,omitempty"` // children that are not in Children, as it lists up to 1000
-	Problem  string   `json:"problem,omitempty"`  // why it is not known what is below a supervisor
+	Name     string `json:"name,omitempty"`     // of a supervisor: Config.Name
+	Strategy string `json:"strategy,omitempty"` // of a supervisor: Config.Strategy
+	Dynamic  bool   `json:"dynamic,omitempty"`  // of a supervisor: it was made by Dynamic
+	Children []Info `json:"children,omitempty"` // of a supervisor; of those of another supervisor Tree shows them, and Describe does not
+	Unlisted int    `json:"unlisted,omitempty"` // children that are not in Children, as it lists up to 1000
+	Problem  string `json:"problem,omitempty"`  // why it is not known what is below a supervisor
 }
 
 // maxListed bounds the Children of an Info. Only dynamic supervisors usually have more.
@@ -56,7 +56,7 @@ func (s Supervisor) Describe(ctx context.Context) (Info, error) {
 type (
 	description struct {
 		Name     string
-		Strategy Strategy
+		Strategy string
 		Dynamic  bool
 		Children []described
 		Unlisted int
@@ -66,7 +66,7 @@ type (
 		PID        actor.PID
 		Behavior   string
 		Supervisor bool
-		Restart    Restart
+		Restart    string
 		Restarts   int
 		State      string
 	}

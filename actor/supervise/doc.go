@@ -5,7 +5,7 @@
 // of any number of children that are all alike ("simple one for one"). Both are an [actor.Spec], so a supervisor can be the
 // child of another:
 //
-//	pid, err := supervise.Spec(supervise.Config{Name: "shop", Strategy: supervise.RestForOne},
+//	pid, err := supervise.Spec(supervise.Config{Name: "shop", Strategy: "rest-for-one"},
 //		supervise.Child{ID: "db", Start: db.Spec(dsn)},
 //		supervise.Child{ID: "orders", Start: supervise.Spec(supervise.Config{}, …)},
 //	).Start(system)
@@ -20,5 +20,5 @@
 // What differs from OTP: a supervisor that gives up ends with [ErrRestartIntensity], which a supervisor above treats as a failure
 // (there it is "shutdown", which is none for a transient child). It obeys [actor.Stop] by any process, not only by its parent.
 // One whose child does not end within 5 s of being killed, since a callback of it does not return, goes on
-// without it. In OneForOne the children that are not concerned are attended to while another shuts down.
+// without it. In "one-for-one" the children that are not concerned are attended to while another shuts down.
 package supervise

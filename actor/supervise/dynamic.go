@@ -10,7 +10,7 @@ import (
 
 // Dynamic is a supervisor of any number of children of one behaviour, each started by StartOne with args of its own: "simple
 // one for one" in OTP. It starts with none. Of the Child, ID, Start and Significant stay empty; of the Config, Strategy and
-// AutoShutdown. The actor.SpawnConfig is for each child.
+// AllSignificant. The actor.SpawnConfig is for each child.
 //
 // What it does for one child does not depend on how many there are; a million are fine. When it ends, it sends all children an
 // exit and then waits for them together: the Shutdown is for all.
@@ -49,7 +49,7 @@ type dynamic[A any] struct {
 	history    history
 }
 
-// one is a child; args is the zero value where it is Temporary.
+// one is a child; args is the zero value where it is temporary.
 type one[A any] struct {
 	args     A
 	restarts int32
@@ -66,11 +66,11 @@ func (s *dynamic[A]) init(p *actor.Process, with dynamicPlan[A]) (err error) {
 	if s.config, err = s.config.complete(); err != nil {
 		return err
 	}
-	if s.each, err = s.each.complete(s.config); err != nil {
+	if s.each, err = s.each.complete(); err != nil {
 		return err
 	}
-	if !s.each.Start.Zero() || s.each.ID != "" || s.each.Significant || s.config.Strategy != OneForOne || s.config.AutoShutdown != never {
-		return problem(errSupervisorConfig, "a dynamic supervisor takes no ID, Start, Significant, Strategy and AutoShutdown")
+	if !s.each.Start.Zero() || s.each.ID != "" || s.each.Significant || s.config.Strategy != oneForOne || s.config.AllSignificant {
+		return problem(errSupervisorConfig, "a dynamic supervisor takes no ID, Start, Significant, Strategy and AllSignificant")
 	}
 	if supervises(s.behavior) && with.each.Shutdown == 0 {
 		s.each.Shutdown = infinity
@@ -115,7 +115,7 @@ func (s *dynamic[A]) start(p *actor.Process, m startOne[A]) (actor.PID, error) {
 
 func (s *dynamic[A]) keep(pid actor.PID, args A, restarts int32) {
 	c := one[A]{restarts: restarts}
-	if s.each.Restart != Temporary {
+	if s.each.Restart != temporary {
 		c.args = args
 	}
 	s.children[pid] = c
@@ -183,7 +183,7 @@ func (s *dynamic[A]) left(p *actor.Process, pid actor.PID, reason error) {
 		s.endIfAlone(p)
 		return
 	}
-	again := s.each.Restart.again(reason)
+	again := s.each.isRestarted(reason)
 	if !peaceful(reason) {
 		p.Log().Warn("a child ended", "child_pid", pid.String(), "reason", reason, "restart", again)
 	}
@@ -304,7 +304,7 @@ func (s *dynamic[A]) exit(p *actor.Process, e actor.Exit) error {
 }
 
 func (s *dynamic[A]) describe(*actor.Process, describe) (description, error) {
-	d := description{Name: s.config.Name, Dynamic: true, Children: []described{}}
+	d := description{Name: s.config.Name, Strategy: s.config.Strategy, Dynamic: true, Children: []described{}}
 	for pid, c := range s.children {
 		if len(d.Children) == maxListed {
 			break

@@ -43,7 +43,7 @@ func TestDynamicStartsChildrenWithArgsOfTheirOwn(t *testing.T) {
 
 func TestDynamicRestartsAChildWithItsArgs(t *testing.T) {
 	w := newWorld(t)
-	pid := w.dynamic(often(supervise.OneForOne), supervise.Child{})
+	pid := w.dynamic(often("one-for-one"), supervise.Child{})
 	w.one(pid, w.job("a"))
 	b := w.one(pid, w.job("b"))
 	w.expect("start a", "start b")
@@ -54,7 +54,7 @@ func TestDynamicRestartsAChildWithItsArgs(t *testing.T) {
 
 func TestDynamicForgetsTransientChildrenThatEndInPeace(t *testing.T) {
 	w := newWorld(t)
-	pid := w.dynamic(often(supervise.OneForOne), supervise.Child{Restart: supervise.Transient})
+	pid := w.dynamic(often("one-for-one"), supervise.Child{Restart: "transient"})
 	a := w.one(pid, w.job("a"))
 	w.expect("start a")
 	actor.Send(w.system, a, fail{actor.ErrNormal})
@@ -65,7 +65,7 @@ func TestDynamicForgetsTransientChildrenThatEndInPeace(t *testing.T) {
 
 func TestDynamicForgetsTemporaryChildren(t *testing.T) {
 	w := newWorld(t)
-	pid := w.dynamic(supervise.Config{Intensity: -1}, supervise.Child{Restart: supervise.Temporary})
+	pid := w.dynamic(supervise.Config{Intensity: -1}, supervise.Child{Restart: "temporary"})
 	for range 10 {
 		a := w.one(pid, w.job("a"))
 		w.expect("start a")
@@ -262,7 +262,7 @@ func many(t testing.TB) int {
 func TestAMillionChildrenAreStartedRestartedAndStopped(t *testing.T) {
 	w := newWorld(t)
 	n := many(t)
-	pid := w.start(supervise.Dynamic(idle, supervise.Config{Intensity: 1000}, supervise.Child{Restart: supervise.Transient}))
+	pid := w.start(supervise.Dynamic(idle, supervise.Config{Intensity: 1000}, supervise.Child{Restart: "transient"}))
 	s := w.start(starting.Spec(struct{}{}))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()

@@ -41,7 +41,7 @@ func Example() {
 
 	bank, err := supervise.Spec(supervise.Config{Name: "bank", Intensity: 3, Period: 5 * time.Second},
 		supervise.Child{ID: "savings", Start: accounts.Spec(100, actor.SpawnConfig{Name: "savings"})},
-		supervise.Child{ID: "cash", Start: accounts.Spec(10, actor.SpawnConfig{Name: "cash"}), Restart: supervise.Transient},
+		supervise.Child{ID: "cash", Start: accounts.Spec(10, actor.SpawnConfig{Name: "cash"}), Restart: "transient"},
 	).Start(system)
 	if err != nil {
 		fmt.Println(err)
@@ -69,7 +69,7 @@ func ExampleDynamic() {
 	ctx := context.Background()
 	defer system.Stop(ctx)
 
-	bank, err := supervise.Dynamic(accounts, supervise.Config{}, supervise.Child{Restart: supervise.Temporary}).Start(system)
+	bank, err := supervise.Dynamic(accounts, supervise.Config{}, supervise.Child{Restart: "temporary"}).Start(system)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -98,7 +98,7 @@ func ExampleSupervisor_Tree() {
 
 	bank, err := supervise.Spec(supervise.Config{Name: "bank"},
 		supervise.Child{ID: "savings", Start: accounts.Spec(100)},
-		supervise.Child{ID: "desks", Start: supervise.Spec(supervise.Config{Strategy: supervise.RestForOne},
+		supervise.Child{ID: "desks", Start: supervise.Spec(supervise.Config{Strategy: "rest-for-one"},
 			supervise.Child{ID: "till", Start: accounts.Spec(1)},
 		)},
 	).Start(system)

@@ -19,12 +19,12 @@ func (s *dynamic[A]) Supervises() {}
 func (s *dynamic[A]) Inspect() any { return inspected(s.describe(nil, describe{})) }
 
 func inspected(d description, _ error) supervising.Supervisor {
-	s := supervising.Supervisor{Strategy: d.Strategy.String(), Children: make([]supervising.Child, len(d.Children)), Unlisted: d.Unlisted}
+	s := supervising.Supervisor{Strategy: d.Strategy, Children: make([]supervising.Child, len(d.Children)), Unlisted: d.Unlisted}
 	if d.Dynamic {
 		s.Strategy = "dynamic"
 	}
 	for i, c := range d.Children {
-		s.Children[i] = supervising.Child{ID: c.ID, Behavior: c.Behavior, Restart: c.Restart.String(), Restarts: c.Restarts, State: c.State}
+		s.Children[i] = supervising.Child{ID: c.ID, Behavior: c.Behavior, Restart: c.Restart, Restarts: c.Restarts, State: c.State}
 		if !c.PID.Zero() {
 			s.Children[i].PID = c.PID.String()
 		}

@@ -12,16 +12,16 @@ import (
 )
 
 func TestOneRestartMoreThanTheIntensityEndsAllChildrenLastFirstAndTheSupervisor(t *testing.T) {
-	for _, strategy := range []supervise.Strategy{supervise.OneForOne, supervise.AllForOne, supervise.RestForOne} {
-		t.Run(strategy.String(), func(t *testing.T) {
+	for _, strategy := range []string{"one-for-one", "all-for-one", "rest-for-one"} {
+		t.Run(strategy, func(t *testing.T) {
 			w := newWorld(t)
 			pid := w.start(supervise.Spec(supervise.Config{Strategy: strategy, Intensity: 2, Period: time.Minute}, w.workers("a", "b", "c")...))
 			w.expect("start a", "start b", "start c")
 			ended := w.watch(pid)
-			restarted := map[supervise.Strategy][]string{
-				supervise.OneForOne:  {"end c", "start c"},
-				supervise.AllForOne:  {"end c", "shut b", "shut a", "start a", "start b", "start c"},
-				supervise.RestForOne: {"end c", "start c"},
+			restarted := map[string][]string{
+				"one-for-one":  {"end c", "start c"},
+				"all-for-one":  {"end c", "shut b", "shut a", "start a", "start b", "start c"},
+				"rest-for-one": {"end c", "start c"},
 			}[strategy]
 			for range 2 {
 				w.crash(pid, "c", errCrash)
@@ -120,7 +120,7 @@ func TestFailedRestartsCount(t *testing.T) {
 func TestAllForOneEndsThoseAlreadyRestartedWhenARestartFails(t *testing.T) {
 	w := newWorld(t)
 	var fails atomic.Int32
-	pid := w.start(supervise.Spec(often(supervise.AllForOne), w.worker("a"), w.unwilling("b", &fails), w.worker("c")))
+	pid := w.start(supervise.Spec(often("all-for-one"), w.worker("a"), w.unwilling("b", &fails), w.worker("c")))
 	w.expect("start a", "start b", "start c")
 	fails.Store(1)
 	w.crash(pid, "c", errCrash)
@@ -131,7 +131,7 @@ func TestAllForOneEndsThoseAlreadyRestartedWhenARestartFails(t *testing.T) {
 func TestRestForOneTriesAgainFromTheChildThatDidNotRestart(t *testing.T) {
 	w := newWorld(t)
 	var fails atomic.Int32
-	pid := w.start(supervise.Spec(often(supervise.RestForOne), w.worker("a"), w.worker("b"), w.unwilling("c", &fails), w.worker("d")))
+	pid := w.start(supervise.Spec(often("rest-for-one"), w.worker("a"), w.worker("b"), w.unwilling("c", &fails), w.worker("d")))
 	w.expect("start a", "start b", "start c", "start d")
 	fails.Store(2)
 	w.crash(pid, "b", errCrash)
@@ -158,7 +158,7 @@ func TestSupervisorWhoseChildAlwaysCrashesEndsAndItsParentRestartsIt(t *testing.
 	j.init = crashOnce(watched)
 	bad := supervise.Child{ID: "bad", Start: working.Spec(j)}
 	inner := supervise.Spec(supervise.Config{Intensity: 1}, bad)
-	outer := w.start(supervise.Spec(supervise.Config{Intensity: 1}, w.worker("good"), supervise.Child{ID: "inner", Start: inner, Restart: supervise.Transient}))
+	outer := w.start(supervise.Spec(supervise.Config{Intensity: 1}, w.worker("good"), supervise.Child{ID: "inner", Start: inner, Restart: "transient"}))
 	ended := w.watch(outer)
 	close(watched)
 	reason := ended()

@@ -7,15 +7,9 @@ import (
 	"github.com/sabir-go/sabir/actor"
 )
 
-// again reports whether a child that has ended by itself is to be restarted.
-func (r Restart) again(reason error) bool {
-	switch r {
-	case Permanent:
-		return true
-	case Transient:
-		return !peaceful(reason)
-	}
-	return false
+// isRestarted reports whether a child that has ended by itself is to be restarted.
+func (c *Child) isRestarted(reason error) bool {
+	return c.Restart == permanent || c.Restart == transient && !peaceful(reason)
 }
 
 // peaceful reports whether a reason is no failure.

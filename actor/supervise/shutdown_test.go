@@ -32,8 +32,8 @@ func (w *world) blocked(name string) (supervise.Child, chan struct{}) {
 }
 
 func TestStoppedSupervisorEndsItsChildrenLastFirst(t *testing.T) {
-	for _, strategy := range []supervise.Strategy{supervise.OneForOne, supervise.AllForOne, supervise.RestForOne} {
-		t.Run(strategy.String(), func(t *testing.T) {
+	for _, strategy := range []string{"one-for-one", "all-for-one", "rest-for-one"} {
+		t.Run(strategy, func(t *testing.T) {
 			w := newWorld(t)
 			pid := w.start(supervise.Spec(supervise.Config{Strategy: strategy}, w.workers("a", "b", "c")...))
 			w.expect("start a", "start b", "start c")
@@ -185,7 +185,7 @@ func TestSupervisorEndsWithItsParentAlsoWhenThatEndsNormally(t *testing.T) {
 func TestSupervisorWorksWhileAChildTakesItsTimeToEnd(t *testing.T) {
 	w := newWorld(t)
 	b, hold := w.held("b")
-	pid := w.start(supervise.Spec(often(supervise.OneForOne), w.worker("a"), b))
+	pid := w.start(supervise.Spec(often("one-for-one"), w.worker("a"), b))
 	w.expect("start a", "start b")
 	done := make(chan error)
 	go func() { done <- supervise.At(w.system, pid).TerminateChild(context.Background(), "b") }()
@@ -271,7 +271,7 @@ func TestPanicInAnyCallbackRestartsTheChild(t *testing.T) {
 	w := newWorld(t)
 	end := w.job("end")
 	end.end = func() { panic("in Terminate") }
-	pid := w.start(supervise.Spec(often(supervise.OneForOne), w.worker("a"), supervise.Child{ID: "end", Start: working.Spec(end)}))
+	pid := w.start(supervise.Spec(often("one-for-one"), w.worker("a"), supervise.Child{ID: "end", Start: working.Spec(end)}))
 	w.expect("start a", "start end")
 	actor.Send(w.system, w.child(pid, "a").PID, do{func(*actor.Process) { panic("in a handler of messages") }})
 	w.expect("end a", "start a")
@@ -289,8 +289,8 @@ func TestPanicInAnyCallbackRestartsTheChild(t *testing.T) {
 func TestSupervisorEndsWithTheFirstSignificantChild(t *testing.T) {
 	w := newWorld(t)
 	c := w.worker("c")
-	c.Restart, c.Significant = supervise.Transient, true
-	pid := w.start(supervise.Spec(supervise.Config{Intensity: 9, AutoShutdown: supervise.AnySignificant}, w.worker("a"), c, w.worker("d")))
+	c.Restart, c.Significant = "transient", true
+	pid := w.start(supervise.Spec(supervise.Config{Intensity: 9}, w.worker("a"), c, w.worker("d")))
 	ended := w.watch(pid)
 	w.expect("start a", "start c", "start d")
 	w.crash(pid, "c", errCrash)
@@ -305,9 +305,9 @@ func TestSupervisorEndsWithTheFirstSignificantChild(t *testing.T) {
 func TestSupervisorEndsWithTheLastSignificantChild(t *testing.T) {
 	w := newWorld(t)
 	b, c := w.worker("b"), w.worker("c")
-	b.Restart, b.Significant = supervise.Temporary, true
-	c.Restart, c.Significant = supervise.Transient, true
-	pid := w.start(supervise.Spec(supervise.Config{AutoShutdown: supervise.AllSignificant}, w.worker("a"), b, c))
+	b.Restart, b.Significant = "temporary", true
+	c.Restart, c.Significant = "transient", true
+	pid := w.start(supervise.Spec(supervise.Config{AllSignificant: true}, w.worker("a"), b, c))
 	w.expect("start a", "start b", "start c")
 	w.crash(pid, "b", errCrash)
 	w.expect("end b")
@@ -319,7 +319,7 @@ func TestSupervisorEndsWithTheLastSignificantChild(t *testing.T) {
 func TestEndedIsCalledForChildrenThatAreNotRestarted(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.worker("a"), w.worker("b")
-	b.Restart = supervise.Temporary
+	b.Restart = "temporary"
 	pid := w.start(supervise.Spec(supervise.Config{Ended: func(_ *actor.Process, id string, child actor.PID, reason error) {
 		w.journal <- id + " is over: " + reason.Error()
 	}}, a, b))
@@ -335,8 +335,8 @@ func TestEndedIsCalledForChildrenThatAreNotRestarted(t *testing.T) {
 func TestSignificantChildThatIsTerminatedByCallEndsNoSupervisor(t *testing.T) {
 	w := newWorld(t)
 	b := w.worker("b")
-	b.Restart, b.Significant = supervise.Transient, true
-	pid := w.start(supervise.Spec(supervise.Config{AutoShutdown: supervise.AnySignificant}, w.worker("a"), b))
+	b.Restart, b.Significant = "transient", true
+	pid := w.start(supervise.Spec(supervise.Config{}, w.worker("a"), b))
 	w.expect("start a", "start b")
 	if err := supervise.At(w.system, pid).TerminateChild(t.Context(), "b"); err != nil {
 		t.Fatal(err)

@@ -70,7 +70,7 @@ func TestSupervisorDoesNotStartWhenAChildPanicsInInit(t *testing.T) {
 
 func TestOneForOneRestartsOnlyTheChildThatEnded(t *testing.T) {
 	w := newWorld(t)
-	pid := w.start(supervise.Spec(often(supervise.OneForOne), w.workers("a", "b", "c")...))
+	pid := w.start(supervise.Spec(often("one-for-one"), w.workers("a", "b", "c")...))
 	w.expect("start a", "start b", "start c")
 	before := w.children(pid)
 	w.crash(pid, "b", errCrash)
@@ -87,7 +87,7 @@ func TestOneForOneRestartsOnlyTheChildThatEnded(t *testing.T) {
 
 func TestAllForOneEndsTheOthersLastFirstAndStartsAllInOrder(t *testing.T) {
 	w := newWorld(t)
-	pid := w.start(supervise.Spec(often(supervise.AllForOne), w.workers("a", "b", "c", "d")...))
+	pid := w.start(supervise.Spec(often("all-for-one"), w.workers("a", "b", "c", "d")...))
 	w.expect("start a", "start b", "start c", "start d")
 	w.crash(pid, "b", errCrash)
 	w.expect("end b", "shut d", "shut c", "shut a", "start a", "start b", "start c", "start d")
@@ -99,7 +99,7 @@ func TestAllForOneEndsTheOthersLastFirstAndStartsAllInOrder(t *testing.T) {
 
 func TestRestForOneRestartsThoseStartedAfterTheOneThatEnded(t *testing.T) {
 	w := newWorld(t)
-	pid := w.start(supervise.Spec(often(supervise.RestForOne), w.workers("a", "b", "c", "d")...))
+	pid := w.start(supervise.Spec(often("rest-for-one"), w.workers("a", "b", "c", "d")...))
 	w.expect("start a", "start b", "start c", "start d")
 	w.crash(pid, "b", errCrash)
 	w.expect("end b", "shut d", "shut c", "start b", "start c", "start d")
@@ -114,7 +114,7 @@ func TestRestForOneGoesBackFurtherWhenAnEarlierChildEndsMeanwhile(t *testing.T) 
 	hold := make(chan struct{})
 	slow := w.job("d")
 	slow.end = func() { <-hold }
-	pid := w.start(supervise.Spec(often(supervise.RestForOne),
+	pid := w.start(supervise.Spec(often("rest-for-one"),
 		w.worker("a"), w.worker("b"), w.worker("c"), supervise.Child{ID: "d", Start: working.Spec(slow)}))
 	w.expect("start a", "start b", "start c", "start d")
 	w.crash(pid, "c", errCrash)
@@ -131,8 +131,8 @@ func TestRestForOneGoesBackFurtherWhenAnEarlierChildEndsMeanwhile(t *testing.T) 
 func TestAllForOneStartsTransientChildrenAgainThatHadEnded(t *testing.T) {
 	w := newWorld(t)
 	b := w.worker("b")
-	b.Restart = supervise.Transient
-	pid := w.start(supervise.Spec(often(supervise.AllForOne), w.worker("a"), b))
+	b.Restart = "transient"
+	pid := w.start(supervise.Spec(often("all-for-one"), w.worker("a"), b))
 	w.expect("start a", "start b")
 	w.crash(pid, "b", actor.ErrNormal)
 	w.expect("end b")
@@ -144,8 +144,8 @@ func TestAllForOneStartsTransientChildrenAgainThatHadEnded(t *testing.T) {
 func TestAllForOneDoesNotStartTemporaryChildrenAgain(t *testing.T) {
 	w := newWorld(t)
 	b := w.worker("b")
-	b.Restart = supervise.Temporary
-	pid := w.start(supervise.Spec(often(supervise.AllForOne), w.worker("a"), b, w.worker("c")))
+	b.Restart = "temporary"
+	pid := w.start(supervise.Spec(often("all-for-one"), w.worker("a"), b, w.worker("c")))
 	w.expect("start a", "start b", "start c")
 	w.crash(pid, "a", errCrash)
 	w.expect("end a", "shut c", "shut b", "start a", "start c")
@@ -159,18 +159,18 @@ func TestRestartDependsOnTypeAndReason(t *testing.T) {
 		name   string
 		reason error
 	}{{"normal", actor.ErrNormal}, {"shutdown", actor.ErrShutdown}, {"error", errCrash}, {"killed", actor.ErrKilled}}
-	again := map[supervise.Restart][]bool{
-		supervise.Permanent: {true, true, true, true},
-		supervise.Transient: {false, false, true, true},
-		supervise.Temporary: {false, false, false, false},
+	again := map[string][]bool{
+		"permanent": {true, true, true, true},
+		"transient": {false, false, true, true},
+		"temporary": {false, false, false, false},
 	}
 	for restart, want := range again {
 		for i, r := range reasons {
-			t.Run(restart.String()+" "+r.name, func(t *testing.T) {
+			t.Run(restart+" "+r.name, func(t *testing.T) {
 				w := newWorld(t)
 				a := w.worker("a")
 				a.Restart = restart
-				pid := w.start(supervise.Spec(often(supervise.OneForOne), a))
+				pid := w.start(supervise.Spec(often("one-for-one"), a))
 				w.expect("start a")
 				ended := w.watch(w.child(pid, "a").PID)
 				if r.reason == error(actor.ErrKilled) {
@@ -181,7 +181,7 @@ func TestRestartDependsOnTypeAndReason(t *testing.T) {
 				if got := ended(); !errors.Is(got, r.reason) {
 					t.Fatal(got)
 				}
-				expected := map[supervise.Restart]string{supervise.Permanent: "a ended 0, ", supervise.Transient: "a ended 0, "}[restart]
+				expected := map[string]string{"permanent": "a ended 0, ", "transient": "a ended 0, "}[restart]
 				if want[i] {
 					for line := range w.journal {
 						if line == "start a" {
@@ -211,7 +211,7 @@ func TestChildWhoseInitEndsInPeaceIsKeptWithoutAProcess(t *testing.T) {
 
 func TestChildThatUnlinksItselfIsStillSupervised(t *testing.T) {
 	w := newWorld(t)
-	pid := w.start(supervise.Spec(often(supervise.OneForOne), w.worker("a")))
+	pid := w.start(supervise.Spec(often("one-for-one"), w.worker("a")))
 	w.expect("start a")
 	actor.Send(w.system, w.child(pid, "a").PID, do{func(p *actor.Process) { p.Unlink(p.Parent()); p.Stop(errCrash) }})
 	w.expect("end a", "start a")

@@ -99,7 +99,7 @@ func (s *supervisor) add(spec Child) (*child, error) {
 	if s.byID[spec.ID] != nil {
 		return nil, problem(ErrChildExists, "%q", spec.ID)
 	}
-	spec, err := spec.complete(s.config)
+	spec, err := spec.complete()
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (s *supervisor) start(p *actor.Process, c *child) error {
 		s.byPID[pid] = c
 	case errors.Is(err, actor.ErrNormal):
 		c.state = ended
-		if c.Restart == Temporary {
+		if c.Restart == temporary {
 			s.remove(c)
 		}
 	default:
@@ -158,7 +158,7 @@ func (s *supervisor) left(p *actor.Process, pid actor.PID, reason error) {
 	}
 	c.waits = nil
 	if asked || c.again || s.ending != nil {
-		if c.Restart == Temporary {
+		if c.Restart == temporary {
 			s.remove(c)
 		}
 	} else {
@@ -169,7 +169,7 @@ func (s *supervisor) left(p *actor.Process, pid actor.PID, reason error) {
 
 // ended decides what follows from the end of a child by itself.
 func (s *supervisor) ended(p *actor.Process, c *child, pid actor.PID, reason error) {
-	again := c.Restart.again(reason)
+	again := c.isRestarted(reason)
 	if !peaceful(reason) {
 		p.Log().Warn("a child ended", "child", c.ID, "child_pid", pid.String(), "reason", reason, "restart", again)
 	}
@@ -177,13 +177,13 @@ func (s *supervisor) ended(p *actor.Process, c *child, pid actor.PID, reason err
 		s.failed(p, c, reason, false)
 		return
 	}
-	if c.Restart == Temporary {
+	if c.Restart == temporary {
 		s.remove(c)
 	}
 	if s.config.Ended != nil {
 		s.config.Ended(p, c.ID, pid, reason)
 	}
-	if c.Significant && (s.config.AutoShutdown == AnySignificant || !slices.ContainsFunc(s.children, func(c *child) bool {
+	if c.Significant && (!s.config.AllSignificant || !slices.ContainsFunc(s.children, func(c *child) bool {
 		return c.Significant && c.state != ended
 	})) {
 		s.end(p, actor.ErrShutdown)
@@ -200,7 +200,7 @@ func (s *supervisor) failed(p *actor.Process, c *child, reason error, ofRestart 
 		s.end(p, err)
 		return
 	}
-	if s.config.Strategy == OneForOne {
+	if s.config.Strategy == oneForOne {
 		if ofRestart {
 			toSelf(p, retry{c})
 		} else {
@@ -208,7 +208,7 @@ func (s *supervisor) failed(p *actor.Process, c *child, reason error, ofRestart 
 		}
 		return
 	}
-	before := s.config.Strategy == RestForOne
+	before := s.config.Strategy == restForOne
 	for _, other := range s.children {
 		before = before && other != c
 		if !before {

@@ -95,13 +95,11 @@ func (n Info) words() []string {
 	case n.Dynamic:
 		add("dynamic supervisor")
 	case n.Supervisor && n.Problem == "" && !n.PID.Zero():
-		add("supervisor, " + n.Strategy.String())
+		add("supervisor, " + n.Strategy)
 	default:
 		add(n.Behavior)
 	}
-	if n.ID != "" || !n.Supervisor {
-		add(n.Restart.String())
-	}
+	add(n.Restart)
 	if n.State != running {
 		add(n.State)
 	}

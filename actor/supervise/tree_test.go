@@ -17,11 +17,11 @@ var pids = regexp.MustCompile(`[a-z]+/[0-9a-f]+/[0-9]+\.[0-9]+`)
 func (w *world) shop() actor.PID {
 	w.Helper()
 	desk := w.worker("desk")
-	desk.Restart = supervise.Transient
+	desk.Restart = "transient"
 	pid := w.start(supervise.Spec(supervise.Config{Name: "shop", Intensity: 9},
 		w.worker("db"),
-		supervise.Child{ID: "orders", Start: supervise.Spec(supervise.Config{Strategy: supervise.RestForOne}, desk, w.worker("till"))},
-		supervise.Child{ID: "carts", Start: supervise.Dynamic(working, supervise.Config{Name: "carts"}, supervise.Child{Restart: supervise.Temporary})},
+		supervise.Child{ID: "orders", Start: supervise.Spec(supervise.Config{Strategy: "rest-for-one"}, desk, w.worker("till"))},
+		supervise.Child{ID: "carts", Start: supervise.Dynamic(working, supervise.Config{Name: "carts"}, supervise.Child{Restart: "temporary"})},
 	))
 	w.expect("start db", "start desk", "start till")
 	w.one(w.child(pid, "carts").PID, w.job("cart"))

@@ -248,6 +248,6 @@ func (w *world) unwilling(name string, n *atomic.Int32) supervise.Child {
 }
 
 // often is a Config in which restarts do not count much.
-func often(s supervise.Strategy) supervise.Config {
+func often(s string) supervise.Config {
 	return supervise.Config{Strategy: s, Intensity: 1000}
 }

@@ -33,7 +33,7 @@ func startOffice(t *testing.T, address string) *actor.System {
 	_, err := supervise.Spec(supervise.Config{Name: "office", Intensity: 3},
 		supervise.Child{ID: "front", Start: clerks.Spec(struct{}{}, actor.SpawnConfig{Name: "front"})},
 		supervise.Child{ID: "back", Start: supervise.Spec(supervise.Config{Name: "back"},
-			supervise.Child{ID: "desk", Start: clerks.Spec(struct{}{}), Restart: supervise.Transient},
+			supervise.Child{ID: "desk", Start: clerks.Spec(struct{}{}), Restart: "transient"},
 			supervise.Child{ID: "till", Start: clerks.Spec(struct{}{}, actor.SpawnConfig{Name: "the till"})})},
 	).Start(system)
 	if err != nil {

@@ -162,7 +162,7 @@ var deskBehavior = actor.Define("desk", (*desk).Init, actor.OnCall((*desk).Accep
 func company() actor.Spec {
 	return supervise.Spec(supervise.Config{Name: "company", Intensity: 5},
 		supervise.Child{ID: "workers", Start: pool.Spec(workerBehavior.Spec(struct{}{}), pool.Config{Size: 3, Restarts: 20, Within: time.Second}, actor.SpawnConfig{Name: "workers"})},
-		supervise.Child{ID: "jobs", Start: supervise.Dynamic(taskBehavior, supervise.Config{Name: "jobs"}, supervise.Child{Restart: supervise.Transient})},
+		supervise.Child{ID: "jobs", Start: supervise.Dynamic(taskBehavior, supervise.Config{Name: "jobs"}, supervise.Child{Restart: "transient"})},
 		supervise.Child{ID: "desk", Start: deskBehavior.Spec(struct{}{}, actor.SpawnConfig{Name: "desk"})},
 	)
 }

@@ -176,7 +176,7 @@ var desks = actor.Define("desk", (*desk).init, actor.OnMessage((*desk).letter), 
 func (w *world) openProcesses() {
 	held := make(chan struct{})
 	w.tb.Cleanup(func() { close(held) })
-	_, err := supervise.Spec(supervise.Config{Name: "office", Strategy: supervise.RestForOne, Intensity: 9},
+	_, err := supervise.Spec(supervise.Config{Name: "office", Strategy: "rest-for-one", Intensity: 9},
 		supervise.Child{ID: "registry", Start: desks.Spec(nil, actor.SpawnConfig{Name: "registry"})},
 		supervise.Child{ID: "mailroom", Start: supervise.Spec(supervise.Config{Name: "mailroom"},
 			supervise.Child{ID: "inbox", Start: desks.Spec(held, actor.SpawnConfig{Name: "inbox"})},
