@@ -43,8 +43,6 @@ none, is noticed.
 
 // unfuzzed has the packages that decode without a fuzz test of their own, and the reason.
 var unfuzzed = map[string]string{
-	"actor/app":                   "words of a settings file, compared with a list",
-	"actor/supervise":             "words of a settings file, compared with a list",
 	"cmd/sabir/scaffold":          "the go.mod of the user's own folder",
 	"internal/codectest":          "part of tests",
 	"internal/transporttest":      "part of tests",

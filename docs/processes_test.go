@@ -273,7 +273,7 @@ func Example_application() {
 	// doc: applications
 	err := app.Run(ctx, system, app.Config{Apps: []app.App{
 		{Name: "store", Root: counter.Spec(0, actor.SpawnConfig{Name: "store"})},
-		{Name: "shop", Needs: []string{"store"}, Mode: app.Permanent, Root: shop(), Env: map[string]any{"currency": "EUR"}},
+		{Name: "shop", Needs: []string{"store"}, Mode: "permanent", Root: shop(), Env: map[string]any{"currency": "EUR"}},
 	}})
 	// end
 	fmt.Println(err)
@@ -513,7 +513,7 @@ func Example_poolsAndJobs() {
 	defer system.Stop(ctx)
 
 	// doc: pools-jobs-sockets
-	site, err := pool.Spec(sites.Spec(struct{}{}), pool.Config{Size: 8, Pick: pool.LeastWaiting}).Start(system)
+	site, err := pool.Spec(sites.Spec(struct{}{}), pool.Config{Size: 8, Pick: "least-waiting"}).Start(system)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"log/slog"
 	"maps"
 	"slices"
@@ -20,8 +21,10 @@ type App struct {
 	Root actor.Spec
 	// Needs are the applications that must run before it starts.
 	Needs []string
-	// Mode determines what its end means for the other applications.
-	Mode Mode
+	// Mode determines what happens when it ends without having been stopped: "temporary", it is logged; "transient", where the reason is a
+	// failure, all others are stopped, and then the system, see Config.Stop; "permanent", so they are, whatever the reason. Default:
+	// "temporary".
+	Mode string
 	// Shutdown bounds the time that Root may take to end before it is killed, as in supervise.Child.
 	Shutdown time.Duration
 	// Env holds the values that its processes read by Env. It is copied; values must not be changed later, but for what SetEnv
@@ -31,36 +34,12 @@ type App struct {
 	LogLevel slog.Leveler
 }
 
-// Mode determines what happens when an application ends without having been stopped.
-type Mode uint8
-
+// The words of App.Mode.
 const (
-	Temporary Mode = iota // it is logged
-	Transient             // where the reason is a failure, all others are stopped, and then the system, see Config.Stop
-	Permanent             // so they are, whatever the reason
+	temporary = "temporary"
+	transient = "transient"
+	permanent = "permanent"
 )
-
-// String is the mode in words.
-func (m Mode) String() string {
-	if m > Permanent {
-		return "unknown"
-	}
-	return [...]string{"temporary", "transient", "permanent"}[m]
-}
-
-// MarshalText is String, for JSON and the like.
-func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
-
-// UnmarshalText reads what MarshalText wrote.
-func (m *Mode) UnmarshalText(text []byte) error {
-	for _, mode := range []Mode{Temporary, Transient, Permanent} {
-		if mode.String() == string(text) {
-			*m = mode
-			return nil
-		}
-	}
-	return problem(errApplicationConfig, "no mode is called %q", text)
-}
 
 // What can go wrong.
 var (
@@ -146,13 +125,16 @@ type application struct {
 func known(apps []App) (map[string]*application, error) {
 	all := make(map[string]*application, len(apps))
 	for _, a := range apps {
+		a.Mode = cmp.Or(a.Mode, temporary)
 		switch {
 		case a.Name == "" || a.Name == controllerID || a.Root.Zero():
 			return nil, problem(errApplicationConfig, "%q needs a name other than %q and a Root", a.Name, controllerID)
 		case all[a.Name] != nil:
 			return nil, problem(errApplicationConfig, "there are two called %q", a.Name)
-		case a.Mode > Permanent || a.Shutdown < -1:
-			return nil, problem(errApplicationConfig, "%q has mode %d and shutdown %s", a.Name, a.Mode, a.Shutdown)
+		case a.Mode != temporary && a.Mode != transient && a.Mode != permanent:
+			return nil, problem(errApplicationConfig, "Mode of %q is %q: want %q, %q or %q", a.Name, a.Mode, temporary, transient, permanent)
+		case a.Shutdown < -1:
+			return nil, problem(errApplicationConfig, "Shutdown of %q is %s: want a positive time, or -1 to kill it at once", a.Name, a.Shutdown)
 		}
 		if a.LogLevel == nil {
 			a.LogLevel = level.System

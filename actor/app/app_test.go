@@ -109,18 +109,18 @@ func TestEndOfTheSystemStopsApplicationsInTheReverseOrderOfTheirStart(t *testing
 
 func TestWhatTheEndOfAnApplicationMeansDependsOnModeAndReason(t *testing.T) {
 	for _, test := range []struct {
-		mode   app.Mode
+		mode   string
 		reason error
 		fatal  bool
 	}{
-		{app.Temporary, actor.ErrNormal, false},
-		{app.Temporary, errCrash, false},
-		{app.Transient, actor.ErrNormal, false},
-		{app.Transient, actor.ErrShutdown, false},
-		{app.Transient, errCrash, true},
-		{app.Permanent, actor.ErrNormal, true},
-		{app.Permanent, actor.ErrShutdown, true},
-		{app.Permanent, errCrash, true},
+		{"temporary", actor.ErrNormal, false},
+		{"temporary", errCrash, false},
+		{"transient", actor.ErrNormal, false},
+		{"transient", actor.ErrShutdown, false},
+		{"transient", errCrash, true},
+		{"permanent", actor.ErrNormal, true},
+		{"permanent", actor.ErrShutdown, true},
+		{"permanent", errCrash, true},
 	} {
 		t.Run(fmt.Sprint(test.mode, " ", test.reason), func(t *testing.T) {
 			w := newWorld(t)
@@ -155,7 +155,7 @@ func TestWhatTheEndOfAnApplicationMeansDependsOnModeAndReason(t *testing.T) {
 
 func TestApplicationThatIsStoppedByCallEndsNothingElse(t *testing.T) {
 	w := newWorld(t)
-	w.control(app.Config{Apps: []app.App{w.app("a"), w.bare("b", app.Permanent)}, Stop: func(error) { t.Error("the system is stopped") }})
+	w.control(app.Config{Apps: []app.App{w.app("a"), w.bare("b", "permanent")}, Stop: func(error) { t.Error("the system is stopped") }})
 	w.start("a")
 	w.start("b")
 	if err := app.On(w.system, "").Stop(t.Context(), "b"); err != nil {
@@ -169,7 +169,7 @@ func TestApplicationThatIsStoppedByCallEndsNothingElse(t *testing.T) {
 
 func TestSystemStopsWithAPermanentApplication(t *testing.T) {
 	w := newWorld(t)
-	pid := w.control(app.Config{Apps: []app.App{w.app("a"), w.bare("b", app.Permanent)}})
+	pid := w.control(app.Config{Apps: []app.App{w.app("a"), w.bare("b", "permanent")}})
 	w.start("a")
 	w.start("b")
 	actor.Send(w.system, w.info("b").PID, fail{errCrash})
@@ -197,7 +197,7 @@ func TestRunStartsAllAndStopsThemWithItsContext(t *testing.T) {
 func TestRunEndsWithAPermanentApplication(t *testing.T) {
 	w := newWorld(t)
 	ended := make(chan error)
-	b := w.bare("b", app.Permanent)
+	b := w.bare("b", "permanent")
 	b.Root = working.Spec(job{"b", w.journal, func(p *actor.Process) error { return actor.Send(p, p.PID(), fail{errCrash}) }})
 	go func() { ended <- app.Run(t.Context(), w.system, app.Config{Apps: []app.App{w.app("a"), b}}) }()
 	w.expect("start a", "start b", "end b", "end a")
@@ -255,7 +255,7 @@ func TestEnvironmentIsSeenByAllProcessesOfItsApplicationOnly(t *testing.T) {
 
 func TestSetEnvIsSeenByProcessesThatRun(t *testing.T) {
 	w := newWorld(t)
-	a := w.bare("a", app.Temporary)
+	a := w.bare("a", "temporary")
 	a.Env = map[string]any{"x": 1, "y": 2}
 	w.control(app.Config{Apps: []app.App{a}})
 	w.start("a")
@@ -277,9 +277,9 @@ func TestSetEnvIsSeenByProcessesThatRun(t *testing.T) {
 
 func TestLogLevelIsThatOfTheApplication(t *testing.T) {
 	w := newWorld(t) // its logger logs from Info on
-	chatty, silent := w.bare("chatty", app.Temporary), w.bare("silent", app.Temporary)
+	chatty, silent := w.bare("chatty", "temporary"), w.bare("silent", "temporary")
 	chatty.LogLevel, silent.LogLevel = slog.LevelDebug, slog.LevelError
-	w.control(app.Config{Apps: []app.App{chatty, silent, w.bare("plain", app.Temporary)}})
+	w.control(app.Config{Apps: []app.App{chatty, silent, w.bare("plain", "temporary")}})
 	for _, name := range []string{"chatty", "silent", "plain"} {
 		w.start(name)
 	}
@@ -324,7 +324,7 @@ func TestLogLevelIsThatOfTheApplication(t *testing.T) {
 
 func TestControllerThatIsKilledStillKnowsWhatRuns(t *testing.T) {
 	w := newWorld(t)
-	pid := w.control(app.Config{Apps: []app.App{w.app("a"), w.bare("b", app.Temporary)}})
+	pid := w.control(app.Config{Apps: []app.App{w.app("a"), w.bare("b", "temporary")}})
 	w.start("a")
 	w.start("b")
 	above, err := supervise.At(w.system, pid).Describe(t.Context())
@@ -378,7 +378,7 @@ func TestApplicationsWithoutSenseAreRefused(t *testing.T) {
 		"no root":         {{Name: "a"}},
 		"a reserved name": {{Name: "controller", Root: w.worker("a")}},
 		"two of a name":   {w.app("a"), w.app("a")},
-		"unknown mode":    {{Name: "a", Root: w.worker("a"), Mode: 9}},
+		"unknown mode":    {{Name: "a", Root: w.worker("a"), Mode: "always"}},
 		"bad shutdown":    {{Name: "a", Root: w.worker("a"), Shutdown: -2}},
 		"needs unknown":   {w.app("a", "b")},
 		"needs itself":    {w.app("a", "b"), w.app("b", "c"), w.app("c", "a")},
@@ -391,7 +391,7 @@ func TestApplicationsWithoutSenseAreRefused(t *testing.T) {
 
 func TestInfoSurvivesJSON(t *testing.T) {
 	w := newWorld(t)
-	w.control(app.Config{Apps: []app.App{w.app("a"), w.bare("b", app.Transient)}})
+	w.control(app.Config{Apps: []app.App{w.app("a"), w.bare("b", "transient")}})
 	w.start("a")
 	for _, name := range []string{"a", "b"} {
 		info := w.info(name)

@@ -49,7 +49,7 @@ func (a Apps) stop(ctx context.Context, m stopApp) error {
 // Info is an application as its controller sees it.
 type Info struct {
 	Name    string    `json:"name"`
-	Mode    Mode      `json:"mode"`
+	Mode    string    `json:"mode"`
 	Needs   []string  `json:"needs,omitempty"`
 	Running bool      `json:"running"`
 	PID     actor.PID `json:"pid"`            // of its root; zero while it does not run

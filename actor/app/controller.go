@@ -16,7 +16,7 @@ import (
 type Config struct {
 	// Apps are the applications that can run on the node, in no order.
 	Apps []App
-	// Stop is called, on a goroutine of its own, when an application has ended without which nothing should go on (see Mode),
+	// Stop is called, on a goroutine of its own, when an application has ended without which nothing should go on (see Mode of App),
 	// after all others were stopped. nil stops the node of the system, or the system where it has no node; Run returns then.
 	Stop func(reason error)
 }
@@ -241,8 +241,8 @@ func (c *controller) ended(p *actor.Process, d appEnded) error {
 	if failed {
 		level = slog.LevelError
 	}
-	p.Log().Log(p.Context(), level, "application ended", "application", a.Name, "mode", a.Mode.String(), "reason", d.Reason)
-	if a.Mode == Temporary || a.Mode == Transient && !failed {
+	p.Log().Log(p.Context(), level, "application ended", "application", a.Name, "mode", a.Mode, "reason", d.Reason)
+	if a.Mode == temporary || a.Mode == transient && !failed {
 		return nil
 	}
 	var others []*application

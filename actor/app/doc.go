@@ -7,7 +7,7 @@
 //
 //	err := app.Run(ctx, system, app.Config{Apps: []app.App{
 //		{Name: "store", Root: supervise.Spec(…)},
-//		{Name: "shop", Needs: []string{"store"}, Mode: app.Permanent, Root: supervise.Spec(…), Env: map[string]any{"currency": "EUR"}},
+//		{Name: "shop", Needs: []string{"store"}, Mode: "permanent", Root: supervise.Spec(…), Env: map[string]any{"currency": "EUR"}},
 //	}})
 //
 // The controller does one thing after another: as long as an application takes to start or to stop, other calls of this

@@ -37,7 +37,7 @@ func twoNodes(t *testing.T) (near *actor.System, far *world) {
 		})
 	}
 	far = &world{t, systems[0], &buffer{}, make(chan string, 1000)}
-	far.control(app.Config{Apps: []app.App{far.app("a"), far.bare("b", app.Temporary)}})
+	far.control(app.Config{Apps: []app.App{far.app("a"), far.bare("b", "temporary")}})
 	for end := time.Now().Add(testTimeout); ; { // until the nodes know of each other
 		_, err := app.On(systems[1], "far").List(t.Context())
 		if !errors.Is(err, actor.ErrNoConnection) {

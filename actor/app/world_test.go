@@ -156,7 +156,7 @@ func (w *world) app(name string, needs ...string) app.App {
 }
 
 // bare is an application of one worker.
-func (w *world) bare(name string, mode app.Mode) app.App {
+func (w *world) bare(name string, mode string) app.App {
 	return app.App{Name: name, Mode: mode, Root: w.worker(name)}
 }
 

@@ -1,6 +1,6 @@
 // Package pool puts several worker processes behind one address:
 //
-//	resizers, err := pool.Spec(resizer.Spec(struct{}{}), pool.Config{Size: 8, Pick: pool.LeastWaiting}).Start(system)
+//	resizers, err := pool.Spec(resizer.Spec(struct{}{}), pool.Config{Size: 8, Pick: "least-waiting"}).Start(system)
 //	small, err := actor.Call[Image](ctx, system, resizers, Resize{large, 100})
 //
 // What is sent to the pool, messages and calls of any type, goes on unopened to one of the workers, with its sender; the answer
@@ -24,8 +24,9 @@ import (
 type Config struct {
 	// Size is the number of workers, 1 to 10,000. Default: GOMAXPROCS.
 	Size int
-	// Pick determines which worker gets a message. Default: RoundRobin.
-	Pick Picking
+	// Pick determines which worker gets a message: "round-robin", one after the other; "random", any, equally often; or "least-waiting", that
+	// with the fewest messages waiting, where workers on other nodes count as idle. Default: "round-robin".
+	Pick string
 	// Key makes all messages for which it returns the same go to the same worker, so that they are handled in order. It is that for
 	// as long as the size stays the same; a change of size moves as few keys as possible (Lamping and Veach, "A Fast, Minimal
 	// Memory, Consistent Hash Algorithm"). It gets what was sent, and must be quick.
@@ -51,22 +52,12 @@ type work struct {
 	Config
 }
 
-// Picking selects the worker for a message.
-type Picking uint8
-
+// The words of Config.Pick.
 const (
-	RoundRobin   Picking = iota // one after the other
-	Random                      // any, equally often
-	LeastWaiting                // that with the fewest messages waiting; for workers of this node, those on others count as idle
+	roundRobin   = "round-robin"
+	random       = "random"
+	leastWaiting = "least-waiting"
 )
-
-// String is the picking in words.
-func (p Picking) String() string {
-	if p > LeastWaiting {
-		return "unknown"
-	}
-	return [...]string{"round robin", "random", "least waiting"}[p]
-}
 
 // Spec is a pool and its workers, to be started by its method Start, which returns the pool's address, or by another process, such as a
 // supervisor. The actor.SpawnConfig is for the pool's own process, such as its name.
@@ -79,8 +70,8 @@ func (c *Config) check() error {
 	switch {
 	case c.Size < 1 || c.Size > maxSize:
 		return fmt.Errorf("pool: the Size is %d: a pool has 1 to %d workers", c.Size, maxSize)
-	case c.Pick > LeastWaiting:
-		return fmt.Errorf("pool: Pick is %d: there is no such way", c.Pick)
+	case c.Pick != "" && c.Pick != roundRobin && c.Pick != random && c.Pick != leastWaiting:
+		return fmt.Errorf("pool: Pick is %q: want %q, %q or %q", c.Pick, roundRobin, random, leastWaiting)
 	case c.Restarts < 0 || c.Within < 0:
 		return fmt.Errorf("pool: there are %d Restarts within %s: neither may be negative", c.Restarts, c.Within)
 	}

@@ -127,7 +127,7 @@ func TestRoundRobinGivesEachWorkerItsTurn(t *testing.T) {
 
 func TestRandomReachesAllWorkers(t *testing.T) {
 	s := newSystem(t)
-	p, _ := start(t, s, pool.Config{Size: 3, Pick: pool.Random})
+	p, _ := start(t, s, pool.Config{Size: 3, Pick: "random"})
 	seen := map[actor.PID]bool{}
 	for range 1000 {
 		seen[call(t, s, p, who{})] = true
@@ -139,7 +139,7 @@ func TestRandomReachesAllWorkers(t *testing.T) {
 
 func TestLeastWaitingPassesBusyWorkersBy(t *testing.T) {
 	s := newSystem(t)
-	p, notes := start(t, s, pool.Config{Size: 2, Pick: pool.LeastWaiting})
+	p, notes := start(t, s, pool.Config{Size: 2, Pick: "least-waiting"})
 	busy := info(t, s, p).Workers[0]
 	until, held := make(chan struct{}), make(chan struct{})
 	actor.Send(s, busy, hold{held, until})
@@ -341,7 +341,7 @@ func TestWhatAPoolRefuses(t *testing.T) {
 	for name, config := range map[string]pool.Config{
 		"no workers":          {Size: -1},
 		"too many workers":    {Size: 10_000 + 1},
-		"an unknown pick":     {Pick: 9},
+		"an unknown pick":     {Pick: "first"},
 		"restarts in no time": {Restarts: 1, Within: -1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -69,9 +69,9 @@ func (l *pool) choose(p *actor.Process, message any) actor.PID {
 	switch {
 	case l.Key != nil:
 		return l.workers[jump(maphash.String(l.seed, l.Key(message)), n)]
-	case l.Pick == Random:
+	case l.Pick == random:
 		return l.workers[rand.IntN(n)]
-	case l.Pick == LeastWaiting:
+	case l.Pick == leastWaiting:
 		return l.leastWaiting(p.System())
 	}
 	l.next = (l.next + 1) % n
