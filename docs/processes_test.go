@@ -525,7 +525,7 @@ func Example_poolsAndJobs() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	err = jobs.Add(ctx, cron.Job{Name: "count", Spec: "30 6 * * MON-FRI", Do: cron.Send(actor.Name{Name: "visits"}, Add{1})})
+	err = jobs.Add(ctx, cron.Job{Name: "count", Spec: "30 6 * * MON-FRI", Do: func(p *actor.Process) error { return actor.Send(p, actor.Name{Name: "visits"}, Add{1}) }})
 	// end
 	if err != nil {
 		log.Fatal(err)

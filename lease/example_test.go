@@ -125,7 +125,7 @@ func Example_cron() {
 		Name:  "report",
 		Every: 10 * time.Millisecond,
 		Once:  st, // the store that all nodes share
-		Do:    cron.Run(func(p *actor.Process) error { return report(p, done) }),
+		Do:    func(p *actor.Process) error { return report(p, done) },
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -1,10 +1,10 @@
-// Package cron does things at certain times: it sends messages, or runs functions in processes of their own.
+// Package cron runs functions at certain times, each in a process of its own.
 //
 //	jobs, err := cron.Start(system)
 //	err = jobs.Add(ctx, cron.Job{
 //		Name: "report",
 //		Spec: "CRON_TZ=Europe/Berlin 30 6 * * MON-FRI",
-//		Do:   cron.Send(reporter, Report{}),
+//		Do:   func(p *actor.Process) error { return actor.Send(p, reporter, Report{}) },
 //	})
 //
 // A scheduler is a process; its jobs are gone with it, and what it had not done by then is not done. It goes by the clock of the
@@ -28,7 +28,6 @@ package cron
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -49,9 +48,13 @@ type Job struct {
 
 	Location *time.Location // for Spec; UTC where it is nil
 	Jitter   time.Duration  // each run comes later, by a random time below this; with Every it must be less than that
-	Do       Action
-	Overlap  Overlap
-	CatchUp  int  // how many missed runs are made up for, 0 to 1000; see Missed in Status
+	// Do is called in a process of its own for each run, which ends when it returns. Its error is noted in the job's Status. When the scheduler
+	// ends, p.Context does, and the process is killed when Do returns.
+	Do func(p *actor.Process) error
+	// Overlap determines what happens when it is time and the last run of the job has not ended: "skip", nothing; "queue", it runs when that has
+	// ended, where one waits at most; or "allow", it runs too, up to 100 at once. Default: "skip".
+	Overlap  string
+	CatchUp  int  // how many missed runs are made up for, 0 to 1000, one after the other but with Overlap "allow"; see Missed in Status
 	Disabled bool // until Enable
 
 	// Once is a store that the schedulers of several nodes share: each time of the job then belongs to one of them, which runs it; the
@@ -63,13 +66,11 @@ type Job struct {
 	Once store.Store
 }
 
-// Overlap determines what happens when it is time and the last Run of the job has not ended.
-type Overlap uint8
-
+// The words of Job.Overlap.
 const (
-	Skip  Overlap = iota // nothing
-	Queue                // it runs when that has ended; one waits at most
-	Allow                // it runs too, up to 100 at once
+	skip  = "skip"
+	queue = "queue"
+	allow = "allow"
 )
 
 // The bounds of a scheduler.
@@ -85,21 +86,6 @@ var ErrNoJob = sabir.NewError(sabir.CodeNotFound, "NoJob", "no such job")
 
 // ErrJobExists: the scheduler has a job of that name.
 var ErrJobExists = sabir.NewError(sabir.CodeAlreadyExists, "JobExists", "there is a job of this name")
-
-// Action is the work of a job: Send or Run.
-type Action struct {
-	send func(p *actor.Process) error
-	run  func(p *actor.Process) error
-}
-
-// Send sends a message, from the scheduler; for a job with Once from a process of its own. An error is noted in the job's Status.
-func Send[M any, A actor.Address](to A, message M) Action {
-	return Action{send: func(p *actor.Process) error { return actor.Send(p, to, message) }}
-}
-
-// Run runs a function in a process of its own, which ends when it returns. Its error is noted in the job's Status. When the
-// scheduler ends, p.Context does, and the process is killed when the function returns.
-func Run(fn func(p *actor.Process) error) Action { return Action{run: fn} }
 
 // Status describes a job.
 type Status struct {
@@ -208,16 +194,16 @@ func (j *Job) check() error {
 		return fmt.Errorf("cron: job %q: Every is %s, and at least a millisecond", j.Name, j.Every)
 	case j.Jitter < 0 || j.Every != 0 && j.Jitter >= j.Every:
 		return fmt.Errorf("cron: job %q: Jitter is %s: not negative, and less than Every", j.Name, j.Jitter)
-	case j.Overlap > Allow:
-		return fmt.Errorf("cron: job %q: there is no Overlap %d", j.Name, j.Overlap)
+	case j.Overlap != "" && j.Overlap != skip && j.Overlap != queue && j.Overlap != allow:
+		return fmt.Errorf("cron: job %q: Overlap is %q: want %q, %q or %q", j.Name, j.Overlap, skip, queue, allow)
 	case j.CatchUp < 0 || j.CatchUp > maxCatchUp:
 		return fmt.Errorf("cron: job %q: CatchUp is %d, and 0 to %d", j.Name, j.CatchUp, maxCatchUp)
 	case j.Once != nil && j.CatchUp != 0:
 		return fmt.Errorf("cron: job %q: a job that runs Once in a cluster has no CatchUp", j.Name)
 	case j.Once != nil && strings.Contains(j.Spec, "@every"):
 		return fmt.Errorf("cron: job %q: set Every rather than @every for a job that runs Once in a cluster: its times count from 1970, and so are the same on all nodes", j.Name)
-	case j.Do.send == nil && j.Do.run == nil:
-		return errors.New("cron: job " + j.Name + " has nothing to do: set Do to cron.Send or cron.Run")
+	case j.Do == nil:
+		return fmt.Errorf("cron: job %q has nothing to do: set Do", j.Name)
 	}
 	return nil
 }

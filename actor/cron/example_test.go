@@ -23,13 +23,13 @@ func Example() {
 	err = jobs.Add(ctx, cron.Job{
 		Name:  "clean",
 		Every: 10 * time.Millisecond,
-		Do: cron.Run(func(p *actor.Process) error {
+		Do: func(p *actor.Process) error {
 			select {
 			case done <- struct{}{}:
 			default:
 			}
 			return nil
-		}),
+		},
 	})
 	if err != nil {
 		log.Fatal(err)

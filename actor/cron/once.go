@@ -32,14 +32,10 @@ const aheadAtMost = time.Hour
 // work returns the function that the process of a run calls. For a job that runs once in a cluster it first takes the time at which it was due, and
 // does nothing where another node has taken it.
 func (j *job) work(due time.Time) func(p *actor.Process) error {
-	do := j.Do.run
-	if j.Do.send != nil {
-		do = j.Do.send
-	}
 	if j.Once == nil {
-		return do
+		return j.Do
 	}
-	st, name := j.Once, j.Name
+	st, name, do := j.Once, j.Name, j.Do
 	return func(p *actor.Process) error {
 		if err := take(p, st, name, due); err != nil {
 			return err

@@ -62,7 +62,7 @@ func TestOfSeveralNodesOneRunsAJobAtEachTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubbletest.Run(t, func(t *testing.T) {
 				r := &runs{at: make(map[time.Time]int)}
-				job.Name, job.Once, job.Do = "report", store.Memory(), cron.Run(r.run)
+				job.Name, job.Once, job.Do = "report", store.Memory(), r.run
 				running := schedulers(t, 3, job)
 				time.Sleep(time.Hour)
 				total := 0
@@ -112,7 +112,7 @@ func (u *unknown) Save(ctx context.Context, kind, key string, state []byte, revi
 func TestARunWhoseWriteWasNotAnsweredKnowsItsRecord(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		r := &runs{at: make(map[time.Time]int)}
-		schedulers(t, 2, cron.Job{Name: "report", Every: time.Minute, Once: &unknown{Store: store.Memory(), lost: 5}, Do: cron.Run(r.run)})
+		schedulers(t, 2, cron.Job{Name: "report", Every: time.Minute, Once: &unknown{Store: store.Memory(), lost: 5}, Do: r.run})
 		time.Sleep(10 * time.Minute)
 		for at, times := range r.all() {
 			if times != 1 {
@@ -131,7 +131,7 @@ func TestARunFailsWhoseJobHasRunAtATimeToCome(t *testing.T) {
 		if _, err := st.Save(t.Context(), "sabir.cron", "report", []byte(time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339Nano)+" x"), 0); err != nil {
 			t.Fatal(err)
 		}
-		running := schedulers(t, 1, cron.Job{Name: "report", Every: time.Minute, Once: st, Do: cron.Run(r.run)})
+		running := schedulers(t, 1, cron.Job{Name: "report", Every: time.Minute, Once: st, Do: r.run})
 		time.Sleep(10 * time.Minute)
 		list, err := running[0].List(t.Context())
 		if err != nil || len(r.all()) != 0 || list[0].Failed < 9 || list[0].Elsewhere != 0 || !strings.Contains(list[0].Error, "a clock is wrong") {
@@ -146,7 +146,7 @@ func TestAJobThatRunsOnceHasTimesThatAreTheSameOnAllNodes(t *testing.T) {
 		"CatchUp":   {Every: time.Minute, CatchUp: 1},
 		"set Every": {Spec: "@every 1m"},
 	} {
-		job.Name, job.Once, job.Do = "report", store.Memory(), cron.Send(w.ear, call{})
+		job.Name, job.Once, job.Do = "report", store.Memory(), w.send("report")
 		if err := w.scheduler.Add(t.Context(), job); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, which does not say %q", err, says)
 		}
@@ -156,12 +156,12 @@ func TestAJobThatRunsOnceHasTimesThatAreTheSameOnAllNodes(t *testing.T) {
 func TestAQueuedRunTakesTheTimeAtWhichItWasDue(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		begun, ran := time.Now(), make(chan time.Duration, 10)
-		schedulers(t, 1, cron.Job{Name: "report", Every: time.Minute, Once: store.Memory(), Overlap: cron.Queue, Do: cron.Run(func(*actor.Process) error {
+		schedulers(t, 1, cron.Job{Name: "report", Every: time.Minute, Once: store.Memory(), Overlap: "queue", Do: func(*actor.Process) error {
 			if ran <- time.Since(begun); len(ran) == 1 {
 				time.Sleep(90 * time.Second)
 			}
 			return nil
-		})})
+		}})
 		time.Sleep(3 * time.Minute)
 		for i, want := range []time.Duration{60 * time.Second, 150 * time.Second, 180 * time.Second} {
 			if len(ran) == 0 {
@@ -177,7 +177,7 @@ func TestAQueuedRunTakesTheTimeAtWhichItWasDue(t *testing.T) {
 func TestANodeThatTookNoTimeOfAJobHasNotRunIt(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		r := &runs{at: make(map[time.Time]int)}
-		running := schedulers(t, 2, cron.Job{Name: "report", Every: time.Minute, Once: store.Memory(), Do: cron.Run(r.run)})
+		running := schedulers(t, 2, cron.Job{Name: "report", Every: time.Minute, Once: store.Memory(), Do: r.run})
 		time.Sleep(50 * time.Second)
 		for i := range running {
 			list, err := running[i].List(t.Context())

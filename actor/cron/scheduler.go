@@ -25,9 +25,9 @@ type scheduler struct {
 type job struct {
 	Job
 	schedule schedule
-	due      time.Time // by the schedule
-	at       time.Time // due and jitter; zero for never
-	queued   time.Time // the time of the run that waits for the one before it; zero for none
+	due      time.Time   // by the schedule
+	at       time.Time   // due and jitter; zero for never
+	queued   []time.Time // the times of the runs that wait for the one before them: up to CatchUp, and one
 	status   Status
 }
 
@@ -168,10 +168,11 @@ func (s *scheduler) runDue(p *actor.Process, j *job, now time.Time) {
 		missed++
 	}
 	j.status.Missed += missed
-	for range min(missed, j.CatchUp) {
-		s.do(p, j, now, j.due)
+	made := min(missed, j.CatchUp)
+	for range made {
+		s.do(p, j, now, j.due, true)
 	}
-	s.do(p, j, now, j.due)
+	s.do(p, j, now, j.due, made > 0)
 	after := j.due
 	if missed == maxMissed { // many a day: those after them are not counted
 		after = now
@@ -182,16 +183,11 @@ func (s *scheduler) runDue(p *actor.Process, j *job, now time.Time) {
 // maxMissed bounds the counting of missed runs.
 const maxMissed = 100_000
 
-// do runs a job once, for the time at which it was due.
-func (s *scheduler) do(p *actor.Process, j *job, now, due time.Time) {
-	if j.Do.send != nil && j.Once == nil {
-		j.status.Runs, j.status.Last = j.status.Runs+1, now
-		j.note(j.Do.send(p))
-		return
-	}
-	if n := j.status.Running; n > 0 && j.Overlap != Allow || n >= maxRunning {
-		if j.Overlap == Queue && j.queued.IsZero() {
-			j.queued = due
+// do runs a job once, for the time at which it was due. One of those that are made up for waits where another one runs.
+func (s *scheduler) do(p *actor.Process, j *job, now, due time.Time, madeUp bool) {
+	if n := j.status.Running; n > 0 && j.Overlap != allow || n >= maxRunning {
+		if madeUp && len(j.queued) <= j.CatchUp || j.Overlap == queue && len(j.queued) == 0 {
+			j.queued = append(j.queued, due)
 			return
 		}
 		j.status.Skipped++
@@ -235,9 +231,10 @@ func (s *scheduler) Down(p *actor.Process, d actor.Down) error {
 	} else if d.Reason != error(actor.ErrNormal) {
 		j.note(d.Reason)
 	}
-	if due := j.queued; !due.IsZero() && s.jobs[j.Name] == j && j.status.Enabled {
-		j.queued = time.Time{}
-		s.do(p, j, p.Now(), due)
+	if len(j.queued) > 0 && s.jobs[j.Name] == j && j.status.Enabled {
+		due := j.queued[0]
+		j.queued = j.queued[1:]
+		s.do(p, j, p.Now(), due, false)
 	}
 	return nil
 }
@@ -256,7 +253,7 @@ func (s *scheduler) Enable(p *actor.Process, e enable) (none sabir.Empty, err er
 	if err != nil || j.status.Enabled == e.on {
 		return none, err
 	}
-	j.status.Enabled, j.queued = e.on, time.Time{}
+	j.status.Enabled, j.queued = e.on, nil
 	j.plan(p.Now())
 	s.arm(p)
 	return none, nil

@@ -51,7 +51,7 @@ func run(ctx context.Context, out io.Writer, address string, every time.Duration
 		Name: "report", // the same on all machines
 		Spec: "CRON_TZ=Europe/Berlin 30 2 * * *",
 		Once: st,
-		Do:   cron.Run(func(*actor.Process) error { _, err := fmt.Fprintln(out, "the report is made"); return err }),
+		Do:   func(*actor.Process) error { _, err := fmt.Fprintln(out, "the report is made"); return err },
 	}
 	if every > 0 {
 		report.Spec, report.Every = "", every
