@@ -51,7 +51,7 @@ func ExampleLoaded_Option() {
 		},
 	})
 	node := sabir.NewNode(sabir.Serve(users, ring.Service()),
-		c.Option(web.With(web.Config{Auth: []auth.Authenticator{auth.JWT(auth.JWTConfig{Secret: own.JWT.Bytes()})}}), dashboard.At("/dashboard")))
+		c.Option(web.With(web.Config{Auth: []auth.Authenticator{&auth.JWT{Secret: own.JWT.Bytes()}}}), dashboard.At("/dashboard")))
 	// end
 	if err := node.Run(context.Background()); err != nil {
 		log.Fatal(err)

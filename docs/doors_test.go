@@ -100,7 +100,7 @@ func TestDoorsOfTheGuide(t *testing.T) {
 	// doc: mcp-oauth
 	guarded := sabir.HTTP("0.0.0.0:3000",
 		web.With(web.Config{Auth: []auth.Authenticator{
-			auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Audiences: []string{"https://api.example.com/mcp"}}),
+			&auth.JWT{JWKS: "https://login.example.com/keys", Audiences: []string{"https://api.example.com/mcp"}},
 		}}),
 		mcp.At("/mcp", mcp.Config{Tools: []string{"orders.*"}, OAuthResource: "https://api.example.com/mcp", OAuthServers: []string{"https://login.example.com"}}))
 	// end

@@ -23,7 +23,7 @@ func TestATenantOfTheGuideHasALimitOfItsOwn(t *testing.T) {
 	secret := []byte(strings.Repeat("s", 32))
 	// doc: tenant-limit
 	limited := sabir.HTTP("127.0.0.1:0", web.With(web.Config{
-		Auth:      []auth.Authenticator{auth.JWT(auth.JWTConfig{Secret: secret})},
+		Auth:      []auth.Authenticator{&auth.JWT{Secret: secret}},
 		AfterAuth: web.Filters{filter.RateLimit{Rate: 50, Burst: 50, ByClaim: "tenant"}}, // it reads the token's claims: all callers of a tenant together
 	}))
 	// end

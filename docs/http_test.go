@@ -187,8 +187,8 @@ func httpOfOthers(ctx context.Context, greeter *sabir.Service, users *sabir.Serv
 	// end
 	// doc: authenticators
 	open := sabir.HTTP("0.0.0.0:3000", web.With(web.Config{Auth: []auth.Authenticator{
-		auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Issuers: []string{"https://login.example.com"}, Audiences: []string{"shop"}}),
-		auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{os.Getenv("BACKUP_KEY"): {Subject: "backup", Roles: []string{"reader"}}}}),
+		&auth.JWT{JWKS: "https://login.example.com/keys", Issuers: []string{"https://login.example.com"}, Audiences: []string{"shop"}},
+		&auth.Key{Keys: map[string]auth.Principal{os.Getenv("BACKUP_KEY"): {Subject: "backup", Roles: []string{"reader"}}}},
 	}}))
 	// end
 	// doc: session-store

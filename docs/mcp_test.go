@@ -64,7 +64,7 @@ func TestTheKeyOfAnAgentOpensOneActionAndNothingElse(t *testing.T) {
 	shop := sabir.NewNode(sabir.Serve(orders), sabir.Join("mem://shop")) // mem joins nodes of one process; tcp://:7700 joins processes
 	agent := sabir.NewNode(sabir.Join("mem://shop"), sabir.HTTP(address,
 		web.With(web.Config{
-			Auth:    []auth.Authenticator{auth.Key(auth.KeyConfig{Bearer: true, Keys: map[string]auth.Principal{agentKey: {Subject: "agent"}}})},
+			Auth:    []auth.Authenticator{&auth.Key{Bearer: true, Keys: map[string]auth.Principal{agentKey: {Subject: "agent"}}}},
 			Forward: []string{"orders.get"}, // what the address answers to at all
 		}),
 		mcp.At("/mcp", mcp.Config{Tools: []string{"orders.get"}, ReadOnly: true})))

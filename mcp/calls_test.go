@@ -25,7 +25,7 @@ const (
 )
 
 func keys() gateway.HTTPOption {
-	return web.With(web.Config{Auth: []auth.Authenticator{auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{adaKey: {Subject: "ada", Roles: []string{"keeper"}}, bobKey: {Subject: "bob", Roles: []string{"reader", "two words"}}}})}})
+	return web.With(web.Config{Auth: []auth.Authenticator{&auth.Key{Keys: map[string]auth.Principal{adaKey: {Subject: "ada", Roles: []string{"keeper"}}, bobKey: {Subject: "bob", Roles: []string{"reader", "two words"}}}}}})
 }
 
 // vault is a service that only keepers may use, and that says who calls.

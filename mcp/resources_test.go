@@ -233,7 +233,7 @@ func TestACallerOfABatchIsToldTheScopesBesideAMessageThatCannotBeRead(t *testing
 }
 
 func TestAnAnonymousCallerOfAToolForRolesIsAskedForAToken(t *testing.T) {
-	_, base := start(t, []*sabir.Service{vault(), orders()}, web.With(web.Config{Auth: []auth.Authenticator{auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{adaKey: {Subject: "ada"}}})}, AllowAnonymous: true}),
+	_, base := start(t, []*sabir.Service{vault(), orders()}, web.With(web.Config{Auth: []auth.Authenticator{&auth.Key{Keys: map[string]auth.Principal{adaKey: {Subject: "ada"}}}}, AllowAnonymous: true}),
 		mcp.At("/mcp", mcp.Config{Tools: []string{"**"}, OAuthResource: resourceURL, OAuthServers: []string{"https://login.example.com"}}))
 	for name, want := range map[string]int{"vault_open": 401, "orders_list": 200} {
 		body, header := alone("tools/call", `"name":"`+name+`","arguments":{}`)

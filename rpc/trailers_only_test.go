@@ -13,7 +13,7 @@ import (
 // Clients that try again by a policy of their own do so only where the error is in the only block of headers.
 func TestAnErrorBeforeTheFirstMessageOfGRPCIsInTheOnlyHeaders(t *testing.T) {
 	url, _ := serve(t, []sabir.Servable{calc()}, web.With(web.Config{BodyLimit: 64 << 10}))
-	guarded, _ := serve(t, []sabir.Servable{calc()}, web.With(web.Config{Auth: []auth.Authenticator{auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})}}))
+	guarded, _ := serve(t, []sabir.Servable{calc()}, web.With(web.Config{Auth: []auth.Authenticator{&auth.Key{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}}}}))
 	connection := client(t, false)
 	for about, test := range map[string]struct {
 		path    string

@@ -398,8 +398,8 @@ func TestTheGuardsOfHTTPHoldOverEachProtocol(t *testing.T) {
 		p, _ := auth.FromContext(ctx)
 		return text{p.Subject}, nil
 	})
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{
-		"0123456789abcdef": {Subject: "ada", Roles: []string{"admin"}}, "fedcba9876543210": {Subject: "bob"}}})
+	keys := &auth.Key{Keys: map[string]auth.Principal{
+		"0123456789abcdef": {Subject: "ada", Roles: []string{"admin"}}, "fedcba9876543210": {Subject: "bob"}}}
 	url, _ := serve(t, []sabir.Servable{s}, web.With(web.Config{Auth: []auth.Authenticator{keys}}))
 	each(t, func(t *testing.T, d dialect) {
 		who := func(key string) (string, error) {

@@ -38,7 +38,7 @@ func orders(name string) *sabir.Service {
 }
 
 func keys() auth.Authenticator {
-	return auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})
+	return &auth.Key{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}}
 }
 
 func TestTheAddressesOfActionsAreListedWithTheirCallers(t *testing.T) {

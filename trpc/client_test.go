@@ -29,7 +29,7 @@ func TestTheClientOfTRPCCallsAServerByTheTypesOfItsRouter(t *testing.T) {
 	later := sabir.NewService("orders", sabir.Version(2))
 	sabir.Handle(later, "get", func(_ context.Context, in byID) (order, error) { return order{ID: "v2-" + in.ID}, nil }, sabir.Route("GET", "/v2/orders/{id}"))
 	_, base := start(t, []*sabir.Service{orders(), later}, web.With(web.Config{BodyLimit: 64 << 10}))
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})
+	keys := &auth.Key{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}}
 	_, guarded := start(t, []*sabir.Service{orders()}, web.With(web.Config{Auth: []auth.Authenticator{keys}}))
 	var described api.API
 	if err := json.Unmarshal([]byte(send(t, "GET", base+"/$api", "").body), &described); err != nil {

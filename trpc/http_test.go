@@ -114,7 +114,7 @@ func TestAFormAndAFileAreRefusedWithWhereToSendThem(t *testing.T) {
 }
 
 func TestTheGuardsOfHTTPHold(t *testing.T) {
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}, "key-of-bob-0123456789": {Subject: "bob", Roles: []string{"clerk"}}}})
+	keys := &auth.Key{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}, "key-of-bob-0123456789": {Subject: "bob", Roles: []string{"clerk"}}}}
 	s := sabir.NewService("stock")
 	sabir.Handle(s, "take", func(ctx context.Context, _ sabir.Empty) (string, error) {
 		p, _ := auth.FromContext(ctx)

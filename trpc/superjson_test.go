@@ -71,7 +71,7 @@ func TestWhatSuperjsonCarriesAndGoDoesNotReadIsRefusedWithTheRemedy(t *testing.T
 
 // Nothing says which form a client reads whose request is refused before its calls are read.
 func TestARequestThatIsRefusedAsAWholeIsAnsweredInBothForms(t *testing.T) {
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})
+	keys := &auth.Key{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}}
 	_, guarded := start(t, []*sabir.Service{orders()}, web.With(web.Config{Auth: []auth.Authenticator{keys}}))
 	base := startOrders(t, web.With(web.Config{BodyLimit: 1 << 10}))
 	for about, test := range map[string]struct {

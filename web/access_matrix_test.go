@@ -52,10 +52,10 @@ func matrixService(name string) *sabir.Service {
 // startMatrix runs a gateway with a service of its own, in a cluster with a node that has two: one that the gateway forwards.
 func startMatrix(t *testing.T) (base string) {
 	t.Helper()
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{
+	keys := &auth.Key{Keys: map[string]auth.Principal{
 		"key-of-ada-0123456789": {Subject: "ada"},
 		"key-of-bob-0123456789": {Subject: "bob", Roles: []string{"clerk"}},
-		"key-of-eve-0123456789": {Subject: "eve", Roles: []string{"ops"}}}})
+		"key-of-eve-0123456789": {Subject: "eve", Roles: []string{"ops"}}}}
 	startAs(t, "backend", sabir.Join("mem://"+t.Name()), sabir.Serve(matrixService("passed"), matrixService("hidden")))
 	gateway := startAs(t, "gateway", sabir.Join("mem://"+t.Name()), sabir.Serve(matrixService("own")),
 		sabir.HTTP("127.0.0.1:0", With(Config{Auth: []auth.Authenticator{keys}, AllowAnonymous: true, Forward: []string{"passed.*"}, Operators: []string{"ops"}, Events: []string{"news.*"}, EventsFor: map[string][]string{"clerk": {"orders.*"}}})))
@@ -196,7 +196,7 @@ func TestTheRuntimesOwnActionsExistForOperatorsOnly(t *testing.T) {
 
 func TestOperatorsAreWhomTheServerNames(t *testing.T) {
 	const key = "key-of-the-server-0123"
-	ada := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{KeyHolder, ThisMachine}}}})
+	ada := &auth.Key{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{KeyHolder, ThisMachine}}}}
 	for about, test := range map[string]struct {
 		option  sabir.NodeOption
 		headers []string

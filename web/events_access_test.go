@@ -41,9 +41,9 @@ func listenTo(t *testing.T, url string, headers ...string) (status int, names <-
 
 // A caller gets the events that its roles let it have, whatever it asks for: other listeners may have more.
 func TestCallersListenToTheEventsOfTheirRoles(t *testing.T) {
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{
+	keys := &auth.Key{Keys: map[string]auth.Principal{
 		"key-of-ada-0123456789": {Subject: "ada"},
-		"key-of-bob-0123456789": {Subject: "bob", Roles: []string{"clerk"}}}})
+		"key-of-bob-0123456789": {Subject: "bob", Roles: []string{"clerk"}}}}
 	node := start(t, sabir.HTTP(":0", With(Config{Auth: []auth.Authenticator{keys}, AllowAnonymous: true, Events: []string{"news.*", "**.last"}, EventsFor: map[string][]string{"clerk": {"orders.*"}}})))
 	url := "http://" + node.HTTPAddr() + "/events"
 	_, clerk := listenTo(t, url, "X-Api-Key: key-of-bob-0123456789")
@@ -77,7 +77,7 @@ func TestCallersListenToTheEventsOfTheirRoles(t *testing.T) {
 }
 
 func TestEventsOfRolesAreNotThereForOthers(t *testing.T) {
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})
+	keys := &auth.Key{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}}
 	node := start(t, sabir.HTTP(":0", With(Config{Auth: []auth.Authenticator{keys}, EventsFor: map[string][]string{"clerk": {"orders.*"}}})))
 	other := start(t, sabir.HTTP(":0", With(Config{Auth: []auth.Authenticator{keys}})))
 	for path, base := range map[string]string{"/events": node.HTTPAddr(), "/events?topic=orders.*": other.HTTPAddr()} {

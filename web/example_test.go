@@ -172,10 +172,10 @@ func ExampleWith_auth() {
 	})
 	sabir.Handle(users, "purge", func(context.Context, sabir.Empty) (string, error) { return "purged", nil },
 		sabir.Use(auth.Require("admin")))
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{
+	keys := &auth.Key{Keys: map[string]auth.Principal{
 		"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"admin"}},
 		"key-of-bob-0123456789": {Subject: "bob"},
-	}})
+	}}
 	base, stop := serve(sabir.Serve(users), sabir.HTTP(":0", web.With(web.Config{Auth: []auth.Authenticator{keys}})))
 	defer stop()
 
@@ -402,9 +402,9 @@ func Example_batch() {
 func ExampleWith_operators() {
 	greeter := sabir.NewService("greeter")
 	sabir.Handle(greeter, "hello", greet)
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{
+	keys := &auth.Key{Keys: map[string]auth.Principal{
 		"key-of-ada-0123456789": {Subject: "ada"},
-		"key-of-eve-0123456789": {Subject: "eve", Roles: []string{"ops"}}}})
+		"key-of-eve-0123456789": {Subject: "eve", Roles: []string{"ops"}}}}
 	base, stop := serve(sabir.Serve(greeter), sabir.HTTP("127.0.0.1:0", web.With(web.Config{Auth: []auth.Authenticator{keys}, AllowAnonymous: true, Operators: []string{"ops"}})))
 	defer stop()
 

@@ -19,7 +19,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
-	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -156,8 +155,10 @@ func converse(url string, h http.Header, opened func()) (string, error) {
 // ending is a custom authenticator whose keys have an end.
 type ending struct{ at time.Time }
 
-func (ending) Name() string       { return "ending" }
-func (ending) Scheme() api.Scheme { return api.Scheme{Type: "apiKey", In: "header", Name: "X-Ending"} }
+func (ending) Name() string { return "ending" }
+func (ending) Scheme() exchange.Scheme {
+	return exchange.Scheme{Type: "apiKey", In: "header", Name: "X-Ending"}
+}
 func (e ending) Authenticate(*exchange.Exchange) (*auth.Principal, error) {
 	return &auth.Principal{Subject: "Ada", Expires: e.at}, nil
 }
@@ -197,7 +198,7 @@ func mustEnd(t *testing.T, name, way, base string, header http.Header, end func(
 }
 
 func TestWhatLastsEndsWithItsToken(t *testing.T) {
-	base := serveEndless(t, sabir.Serve(), With(Config{Auth: []auth.Authenticator{auth.JWT(auth.JWTConfig{Secret: tokenSecret})}}))
+	base := serveEndless(t, sabir.Serve(), With(Config{Auth: []auth.Authenticator{&auth.JWT{Secret: tokenSecret}}}))
 	endByThemselves(t, "TokenExpired", base, func(t *testing.T) http.Header {
 		token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": "Ada", "exp": time.Now().Unix() + 2}).SignedString(tokenSecret)
 		if err != nil {

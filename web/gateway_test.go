@@ -48,7 +48,7 @@ func TestAGatewayServesTheActionsOfOtherNodes(t *testing.T) {
 }
 
 func TestTheCallerIsKnownOnOtherNodes(t *testing.T) {
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"keeper"}}, "key-of-bob-0123456789": {Subject: "bob"}}})
+	keys := &auth.Key{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"keeper"}}, "key-of-bob-0123456789": {Subject: "bob"}}}
 	_, base := startGateway(t, With(Config{Auth: []auth.Authenticator{keys}}))
 	for key, want := range map[string]int{"key-of-ada-0123456789": 200, "key-of-bob-0123456789": 403} {
 		if got := post(t, base+"/vault/open", `{"id":1,"name":"x"}`, "X-Api-Key: "+key); got.status != want {
@@ -58,7 +58,7 @@ func TestTheCallerIsKnownOnOtherNodes(t *testing.T) {
 }
 
 func TestAGroupsMiddlewaresGuardStreamsOfOtherNodes(t *testing.T) {
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"keeper"}}, "key-of-bob-0123456789": {Subject: "bob"}}})
+	keys := &auth.Key{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"keeper"}}, "key-of-bob-0123456789": {Subject: "bob"}}}
 	_, base := startGateway(t, With(Config{Auth: []auth.Authenticator{keys}, Groups: map[string]Config{"/g": {Services: []string{"vault"}, Use: []sabir.Wrapper{auth.Require("keeper")}}}}))
 	for key, want := range map[string]int{"key-of-ada-0123456789": 200, "key-of-bob-0123456789": 403} {
 		if got := post(t, base+"/g/vault/watch", `{"id":1,"name":"x"}`, "X-Api-Key: "+key); got.status != want {

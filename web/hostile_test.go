@@ -79,7 +79,7 @@ func worldOf(tb testing.TB, change settle, services ...sabir.Servable) *world {
 	files := fstest.MapFS{"index.html": {Data: []byte("home")}, "a.txt": {Data: []byte("file a")}, "sub/index.html": {Data: []byte("sub")},
 		".git/config": {Data: []byte("hunter2")}, ".env": {Data: []byte("hunter2")}, ".well-known/security.txt": {Data: []byte("contact")}}
 	options := []gateway.HTTPOption{
-		With(Config{Filters: Filters{allowing("https://app.example")}, Groups: map[string]Config{"/locked-away": {Services: []string{"locked"}, Auth: []auth.Authenticator{auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-nobody-0123456789": {Subject: "nobody"}}})}}}, Events: []string{"orders.*"}, Mount: map[string]http.Handler{"/files": Static(files), "/old": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "old %q", r.URL.Path) })}}),
+		With(Config{Filters: Filters{allowing("https://app.example")}, Groups: map[string]Config{"/locked-away": {Services: []string{"locked"}, Auth: []auth.Authenticator{&auth.Key{Keys: map[string]auth.Principal{"key-of-nobody-0123456789": {Subject: "nobody"}}}}}}, Events: []string{"orders.*"}, Mount: map[string]http.Handler{"/files": Static(files), "/old": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "old %q", r.URL.Path) })}}),
 	}
 	w.Node = start(tb, logTo(&w.log), sabir.Serve(append(services, s, locked)...), sabir.WithGateway(func(n *sabir.Node) (gateway.Gateway, error) {
 		config := httpaccess.Config{Addr: ":0"}

@@ -48,7 +48,7 @@ func startTranslator(t *testing.T) (node *sabir.Node, base string, began chan st
 		return p.Subject, nil
 	}, sabir.Use(auth.Require("keeper")))
 	began = make(chan struct{})
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"keeper"}}, "key-of-bob-0123456789": {Subject: "bob"}}})
+	keys := &auth.Key{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"keeper"}}, "key-of-bob-0123456789": {Subject: "bob"}}}
 	node = start(t, sabir.Serve(vault), sabir.HTTP(":0", With(Config{Auth: []auth.Authenticator{keys}}), Mounted("/other", func(site Site) (http.Handler, error) {
 		return &translator{site, began, make(chan struct{})}, nil
 	})))

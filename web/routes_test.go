@@ -231,7 +231,7 @@ func TestCallersShowWhoTheyAre(t *testing.T) {
 		p, _ := auth.FromContext(ctx)
 		return p.Subject, nil
 	}, sabir.Use(auth.Require("admin")))
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"admin"}}, "key-of-bob-0123456789": {Subject: "bob"}}})
+	keys := &auth.Key{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada", Roles: []string{"admin"}}, "key-of-bob-0123456789": {Subject: "bob"}}}
 	node := start(t, sabir.Serve(shop(), guarded, store()), sabir.HTTP("0.0.0.0:0", With(Config{Auth: []auth.Authenticator{keys}, Groups: map[string]Config{"/open": {Services: []string{"items"}, AllowAnonymous: true}}})))
 	base := "http://" + strings.Replace(node.HTTPAddr(), "[::]", "127.0.0.1", 1)
 	for about, test := range map[string]struct {
@@ -432,7 +432,7 @@ func TestAnAddressThatTwoActionsWantIsAnErrorOfTheStart(t *testing.T) {
 
 func TestAnOptionOfHTTPGivenTwiceIsAnErrorOfTheStartWithBothLines(t *testing.T) {
 	key := "0123456789abcdef"
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})
+	keys := &auth.Key{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}}
 	for name, options := range map[string][]gateway.HTTPOption{
 		"gateway.Key":     {gateway.Key(key), gateway.Key(key)},
 		"gateway.TLS":     {gateway.TLS(nil), gateway.TLS(nil)},

@@ -103,7 +103,7 @@ func TestAnEventThatComesAgainIsTakenOnce(t *testing.T) {
 }
 
 func TestASenderIsKnownByItsSignatureAlone(t *testing.T) {
-	keys := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})
+	keys := &auth.Key{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}}
 	s, got := orders()
 	node := start(t, []*sabir.Service{s}, web.With(web.Config{Auth: []auth.Authenticator{keys}}), webhook.Receive("/signed", webhook.Receiver{Secrets: []string{secret}, Events: []string{"orders.*"}}),
 		webhook.Receive("/keys", webhook.Receiver{Events: []string{"orders.*"}}))

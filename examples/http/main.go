@@ -157,7 +157,7 @@ var page embed.FS
 // newNode makes a node that serves the orders. All callers may call, and the key makes its bearer a clerk.
 func newNode(addr, key string) *sabir.Node {
 	files, _ := fs.Sub(page, "page")
-	clerk := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{key: {Subject: "clerk", Roles: []string{"clerk"}}}})
+	clerk := &auth.Key{Keys: map[string]auth.Principal{key: {Subject: "clerk", Roles: []string{"clerk"}}}}
 	return sabir.NewNode(sabir.Serve(newOrders()), sabir.HTTP(addr, openapi.At("/docs"), dashboard.At("/dashboard"), web.With(web.Config{
 		Title: "Orders", Version: "1", Description: "An example.",
 		Auth:           []auth.Authenticator{clerk},

@@ -11,6 +11,7 @@ import (
 	"github.com/sabir-go/sabir/internal/route"
 	"github.com/sabir-go/sabir/internal/schema"
 	"github.com/sabir-go/sabir/introspect"
+	"github.com/sabir-go/sabir/web/exchange"
 )
 
 // API describes the actions that a node offers over HTTP, in a form that can be sent as JSON and read back.
@@ -101,15 +102,8 @@ type Example struct {
 	Out  json.RawMessage `json:"out,omitempty"`
 }
 
-// Scheme is a way to authenticate callers, in OpenAPI's terms.
-type Scheme struct {
-	Type        string `json:"type"`             // "http" or "apiKey"
-	Scheme      string `json:"scheme,omitempty"` // "bearer", "basic"
-	Format      string `json:"format,omitempty"` // "JWT"
-	In          string `json:"in,omitempty"`     // "header", "cookie", "query"
-	Name        string `json:"name,omitempty"`
-	Description string `json:"description,omitempty"`
-}
+// Scheme is a way to authenticate callers.
+type Scheme = exchange.Scheme
 
 // Events describes where events can be received, and which.
 type Events struct {

@@ -50,7 +50,7 @@ import (
 // configs has each exported configuration of the module, which TestEveryConfigIsAmongThoseThatShowNoSecret holds.
 var configs = []any{
 	actor.Config{}, actor.SpawnConfig{}, actor.TopicConfig{}, app.Config{}, supervise.Config{}, store.Config{}, channel.Config{}, engine.Config{}, micro.Config{}, dubbo.Config{}, moleculer.Config{}, moleculer.Encryption{}, httpaccess.Config{}, rediscache.Config{},
-	config.Config{}, cluster.Config{}, telemetry.Config{}, transport.Config{}, grain.Config{}, meta.NetConfig{}, meta.WebConfig{}, pool.Config{}, codecjson.Config{}, auth.BasicConfig{}, auth.JWTConfig{}, auth.KeyConfig{}, auth.SessionConfig{}, redissessions.Config{},
+	config.Config{}, cluster.Config{}, telemetry.Config{}, transport.Config{}, grain.Config{}, meta.NetConfig{}, meta.WebConfig{}, pool.Config{}, codecjson.Config{}, auth.Basic{}, auth.JWT{}, auth.Key{}, auth.SessionConfig{}, redissessions.Config{},
 	auth.TokenKey{}, lease.Config{}, mcp.Config{}, cluster.Etcd{}, zookeeper.Registry{}, nacos.Registry{}, cluster.Consul{}, micro.Etcd{}, micro.Consul{}, micronats.Registry{}, micronats.Broker{}, dashboard.Config{}, web.Config{}, web.ClientConfig{}, webhook.Endpoint{}, webhook.Receiver{},
 }
 
@@ -136,9 +136,9 @@ func TestNoConfigShowsASecret(t *testing.T) {
 func TestNoAuthenticatorShowsItsSecret(t *testing.T) {
 	long := []byte(canary)
 	for _, a := range []auth.Authenticator{
-		auth.JWT(auth.JWTConfig{Secret: long, Keys: []auth.TokenKey{{ID: "a", Key: long}}}),
+		&auth.JWT{Secret: long, Keys: []auth.TokenKey{{ID: "a", Key: long}}},
 		auth.Session(auth.SessionConfig{Secret: long, PreviousSecrets: [][]byte{long}}),
-		auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{canary: {Subject: "ada"}}}),
+		&auth.Key{Keys: map[string]auth.Principal{canary: {Subject: "ada"}}},
 	} {
 		shown := fmt.Sprintf("%v %+v %#v", a, a, struct{ hidden auth.Authenticator }{a})
 		for _, form := range canaryForms {

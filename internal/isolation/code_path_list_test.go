@@ -35,7 +35,7 @@ var codePaths = map[string]codePath{
 	"actor/grain.encodeState":                        {entryPoints: []string{"state of a grain, as JSON", "state of a grain, native"}},
 	"actor/meta.refuse":                              {fixed: "two texts"},
 	"policy/rediscache.Config.MarshalJSON":           {fixed: "settings, for the program that prints them"},
-	"web/auth.JWTConfig.MarshalJSON":                 {fixed: "settings, for the program that prints them"},
+	"web/auth.JWT.MarshalJSON":                       {fixed: "settings, for the program that prints them"},
 	"web/auth.TokenKey.MarshalJSON":                  {fixed: "settings, for the program that prints them"},
 	"web/auth/redissessions.Config.MarshalJSON":      {fixed: "settings, for the program that prints them"},
 	"internal/engine.AppendHead":                     {fixed: "the head of a message: Sabir's own type"},

@@ -22,7 +22,6 @@ import (
 
 	"github.com/sabir-go/sabir"
 	"github.com/sabir-go/sabir/gateway"
-	"github.com/sabir-go/sabir/internal/api"
 	_ "github.com/sabir-go/sabir/transport/mem"
 	"github.com/sabir-go/sabir/web"
 	"github.com/sabir-go/sabir/web/auth"
@@ -379,8 +378,10 @@ func word(x *exchange.Exchange) {
 // careless is an authenticator that fails as the request demands.
 type careless struct{}
 
-func (careless) Name() string       { return "careless" }
-func (careless) Scheme() api.Scheme { return api.Scheme{Type: "apiKey", In: "header", Name: "X-Word"} }
+func (careless) Name() string { return "careless" }
+func (careless) Scheme() exchange.Scheme {
+	return exchange.Scheme{Type: "apiKey", In: "header", Name: "X-Word"}
+}
 func (careless) Authenticate(x *exchange.Exchange) (*auth.Principal, error) {
 	word(x)
 	return &auth.Principal{Subject: "somebody"}, nil

@@ -4,7 +4,6 @@ package principal
 
 import (
 	"context"
-	"errors"
 
 	"github.com/sabir-go/sabir/internal/identity"
 	"github.com/sabir-go/sabir/web/exchange"
@@ -27,6 +26,8 @@ var (
 	// Filter asks authenticators, a []auth.Authenticator, in their order, until one knows the caller. Wrong credentials end the
 	// request with status 401, and so does it without credentials unless optional.
 	Filter func(authenticators any, optional bool) exchange.Filter
+	// Check returns what is wrong with the settings of authenticators, a []auth.Authenticator; nil for nothing.
+	Check func(authenticators any) error
 	// Wanted names what the caller of x can send to be signed in by one of the authenticators, a []auth.Authenticator: `the header X-Api-Key`.
 	Wanted func(authenticators any, x *exchange.Exchange) string
 	// Inbound makes a server's call one of x's caller: it returns the context and the metadata for it, in the map that it was given
@@ -38,14 +39,3 @@ var (
 	// Until calls end at most once, on another goroutine, when the credentials of x's caller end. stop must be called.
 	Until func(x *exchange.Exchange, end func(error)) (stop func())
 )
-
-// Check returns what is wrong with the settings of authenticators that have a method Check() error; nil for nothing.
-func Check[A any](authenticators []A) error {
-	var errs []error
-	for _, a := range authenticators {
-		if checked, ok := any(a).(interface{ Check() error }); ok {
-			errs = append(errs, checked.Check())
-		}
-	}
-	return errors.Join(errs...)
-}

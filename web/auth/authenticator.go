@@ -5,11 +5,11 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/internal/api"
-	"github.com/sabir-go/sabir/internal/principal"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
@@ -18,7 +18,7 @@ type Authenticator interface {
 	// Name is the name of the kind, for documents and as the principal's scheme if that is empty: "jwt".
 	Name() string
 	// Scheme describes the credentials for documents.
-	Scheme() api.Scheme
+	Scheme() exchange.Scheme
 	// Authenticate reads the credentials of a request. It returns nil, nil where there are none of its kind, and may set
 	// headers of the answer. An error is the answer: a *sabir.Error as it is, another one as ErrBadCredentials without its
 	// text. The principal is shared from then on and must not be changed; strings of the exchange must be copied into it.
@@ -32,11 +32,42 @@ type gate struct {
 }
 
 func newGate(authenticators []Authenticator, optional bool) *gate {
-	g := &gate{authenticators: authenticators, optional: optional, problem: principal.Check(authenticators)}
+	g := &gate{authenticators: authenticators, optional: optional, problem: problems(authenticators)}
 	if len(authenticators) == 0 && !optional {
 		g.problem = errors.New("there is no authenticator: nobody could call")
 	}
 	return g
+}
+
+// problems returns what is wrong with the settings of authenticators; nil for nothing.
+func problems(authenticators []Authenticator) error {
+	var errs []error
+	for _, a := range authenticators {
+		if checked, ok := a.(interface{ problem() error }); ok {
+			errs = append(errs, checked.problem())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// opened keeps what an authenticator makes of its settings when it is first used. The zero value is ready.
+type opened[T any] struct{ made atomic.Value }
+
+// opening has each authenticator made once.
+var opening sync.Mutex
+
+func (o *opened[T]) get(open func() *T) *T {
+	if made, ok := o.made.Load().(*T); ok {
+		return made
+	}
+	opening.Lock()
+	defer opening.Unlock()
+	made, ok := o.made.Load().(*T)
+	if !ok {
+		made = open()
+		o.made.Store(made)
+	}
+	return made
 }
 
 func (g *gate) filter() exchange.Filter {
@@ -70,7 +101,7 @@ func (g *gate) before(x *exchange.Exchange) error {
 }
 
 // schemeFor describes the credentials that a caller is to send: the cookie of a session has another name where there is no TLS.
-func schemeFor(a Authenticator, x *exchange.Exchange) api.Scheme {
+func schemeFor(a Authenticator, x *exchange.Exchange) exchange.Scheme {
 	scheme := a.Scheme()
 	if s, ok := a.(interface { // *Sessions, which would be linked into each program by its name
 		cookieName(*exchange.Exchange) string
@@ -100,7 +131,7 @@ func (g *gate) unread(x *exchange.Exchange) string {
 }
 
 // credentialsOf describes for a caller what a scheme has them send.
-func credentialsOf(s api.Scheme) string {
+func credentialsOf(s exchange.Scheme) string {
 	switch {
 	case s.Type == "http" && strings.EqualFold(s.Scheme, "basic"):
 		return `the header "Authorization: Basic <name:password in base64>"`
@@ -176,7 +207,7 @@ func (g *gate) after(x *exchange.Exchange) {
 
 // challenge is a scheme as a challenge. What is sent in a header or cookie of its own has no registered name
 // (RFC 9110, section 16.4), but an answer with 401 must have a challenge.
-func challenge(s api.Scheme) string {
+func challenge(s exchange.Scheme) string {
 	switch {
 	case s.Type == "http" && strings.EqualFold(s.Scheme, "basic"):
 		return `Basic realm="sabir", charset="UTF-8"`

@@ -3,12 +3,14 @@ package auth_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/web/auth"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -21,8 +23,8 @@ type byHeader struct {
 }
 
 func (b byHeader) Name() string { return b.name }
-func (b byHeader) Scheme() api.Scheme {
-	return api.Scheme{Type: "apiKey", In: "header", Name: "X-" + b.name}
+func (b byHeader) Scheme() exchange.Scheme {
+	return exchange.Scheme{Type: "apiKey", In: "header", Name: "X-" + b.name}
 }
 func (b byHeader) Authenticate(x *exchange.Exchange) (*auth.Principal, error) {
 	switch who := x.Header.Get("X-" + b.name); who {
@@ -119,8 +121,8 @@ func TestACallerThatTheExchangeHadBeforeIsForgotten(t *testing.T) {
 
 func TestEveryWayToSignInIsNamed(t *testing.T) {
 	x := request()
-	filter := auth.Filter(auth.JWT(auth.JWTConfig{Secret: make([]byte, 32)}), auth.Basic(auth.BasicConfig{Check: auth.Users(nil)}), auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{strings.Repeat("k", 16): {Subject: "x"}}}),
-		auth.Session(auth.SessionConfig{Secret: make([]byte, 32)}), auth.Certificate(nil))
+	filter := auth.Filter(&auth.JWT{Secret: make([]byte, 32)}, &auth.Basic{Check: auth.Users(nil)}, &auth.Key{Keys: map[string]auth.Principal{strings.Repeat("k", 16): {Subject: "x"}}},
+		auth.Session(auth.SessionConfig{Secret: make([]byte, 32)}), &auth.Certificate{})
 	if err := filter.Before(x); !errors.Is(err, auth.ErrNotSignedIn) {
 		t.Fatal(err)
 	}
@@ -132,7 +134,7 @@ func TestEveryWayToSignInIsNamed(t *testing.T) {
 }
 
 func TestAnActionThatDemandsACallerHasTheChallengeToo(t *testing.T) {
-	filter := auth.Optional(auth.JWT(auth.JWTConfig{Secret: make([]byte, 32)}))
+	filter := auth.Optional(&auth.JWT{Secret: make([]byte, 32)})
 	for status, want := range map[int]bool{401: true, 403: false, 200: false, 0: false} {
 		x := request()
 		x.Status = status
@@ -157,23 +159,23 @@ func TestAnAuthenticatorCannotMakeTheSystemOrAnEmptyPrincipal(t *testing.T) {
 func TestUnsoundSettingsRefuseEveryCaller(t *testing.T) {
 	key := strings.Repeat("k", 16)
 	for want, a := range map[string]auth.Authenticator{
-		"31 bytes":              auth.JWT(auth.JWTConfig{Secret: make([]byte, 31)}),
-		"no key":                auth.JWT(auth.JWTConfig{}),
-		"no algorithm":          auth.JWT(auth.JWTConfig{Secret: make([]byte, 32), Algorithms: []string{"none"}}),
-		"Leeway":                auth.JWT(auth.JWTConfig{Secret: make([]byte, 32), Leeway: -2}),
-		"exclude each other":    auth.JWT(auth.JWTConfig{Secret: make([]byte, 32), AnyAudience: true, Audiences: []string{"x"}}),
-		"want https":            auth.JWT(auth.JWTConfig{JWKS: "http://example.com/keys"}),
-		"want a URL":            auth.JWT(auth.JWTConfig{JWKS: "keys.json"}),
-		"no keys":               auth.Key(auth.KeyConfig{}),
-		"want 16 to":            auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"short": {Subject: "x"}}}),
-		"without a subject":     auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{key: {}}}),
-		"is reserved":           auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{key: {Subject: "x", Scheme: "system"}}}),
-		"what HashAPIKey makes": auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"sha256:abc": {Subject: "x"}}}),
-		"there is Bearer":       auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{key: {Subject: "x"}}, Header: "Authorization"}),
-		"Header and Bearer":     auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{key: {Subject: "x"}}, Header: "X-Key", Bearer: true}),
-		"Check is nil":          auth.Basic(auth.BasicConfig{}),
-		"MaxChecks is -1":       auth.Basic(auth.BasicConfig{Check: auth.Users(nil), MaxChecks: -1}),
-		"Remember is 1h0m0s":    auth.Basic(auth.BasicConfig{Check: auth.Users(nil), Remember: 3600e9}),
+		"31 bytes":              &auth.JWT{Secret: make([]byte, 31)},
+		"no key":                &auth.JWT{},
+		"no algorithm":          &auth.JWT{Secret: make([]byte, 32), Algorithms: []string{"none"}},
+		"Leeway":                &auth.JWT{Secret: make([]byte, 32), Leeway: -2},
+		"exclude each other":    &auth.JWT{Secret: make([]byte, 32), AnyAudience: true, Audiences: []string{"x"}},
+		"want https":            &auth.JWT{JWKS: "http://example.com/keys"},
+		"want a URL":            &auth.JWT{JWKS: "keys.json"},
+		"no keys":               &auth.Key{},
+		"want 16 to":            &auth.Key{Keys: map[string]auth.Principal{"short": {Subject: "x"}}},
+		"without a subject":     &auth.Key{Keys: map[string]auth.Principal{key: {}}},
+		"is reserved":           &auth.Key{Keys: map[string]auth.Principal{key: {Subject: "x", Scheme: "system"}}},
+		"what HashAPIKey makes": &auth.Key{Keys: map[string]auth.Principal{"sha256:abc": {Subject: "x"}}},
+		"there is Bearer":       &auth.Key{Keys: map[string]auth.Principal{key: {Subject: "x"}}, Header: "Authorization"},
+		"Header and Bearer":     &auth.Key{Keys: map[string]auth.Principal{key: {Subject: "x"}}, Header: "X-Key", Bearer: true},
+		"Check is nil":          &auth.Basic{},
+		"MaxChecks is -1":       &auth.Basic{Check: auth.Users(nil), MaxChecks: -1},
+		"Remember is 1h0m0s":    &auth.Basic{Check: auth.Users(nil), Remember: 3600e9},
 		"a secret of 5 bytes":   auth.Session(auth.SessionConfig{Secret: []byte("short")}),
 		"a secret of 6 bytes":   auth.Session(auth.SessionConfig{Secret: make([]byte, 32), PreviousSecrets: [][]byte{[]byte("short6")}}),
 		"want the former":       auth.Session(auth.SessionConfig{Secret: make([]byte, 32), Idle: 2e9, Lifetime: 1e9}),
@@ -194,8 +196,8 @@ func TestUnsoundSettingsRefuseEveryCaller(t *testing.T) {
 }
 
 func TestARefusalSaysWhatToSend(t *testing.T) {
-	tokens := auth.JWT(auth.JWTConfig{Secret: []byte("0123456789-0123456789-0123456789")})
-	passwords := auth.Basic(auth.BasicConfig{Check: func(context.Context, string, string) (*auth.Principal, error) { return nil, nil }})
+	tokens := &auth.JWT{Secret: []byte("0123456789-0123456789-0123456789")}
+	passwords := &auth.Basic{Check: func(context.Context, string, string) (*auth.Principal, error) { return nil, nil }}
 	for _, c := range []struct {
 		filter  exchange.Filter
 		headers []string
@@ -210,6 +212,50 @@ func TestARefusalSaysWhatToSend(t *testing.T) {
 		err := c.filter.Before(request(c.headers...))
 		if e := sabir.AsError(err); e.Code != sabir.CodeUnauthenticated || !strings.Contains(e.Message, c.want) || strings.Contains(e.Message, "hunter2") {
 			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}
+
+// One authenticator may stand in several groups of addresses, whose first requests come at once.
+func TestServersThatShareAnAuthenticatorShareWhatItRemembers(t *testing.T) {
+	var checks atomic.Int32
+	a := &auth.Basic{MaxChecks: 1, Check: func(_ context.Context, name, _ string) (*auth.Principal, error) {
+		checks.Add(1)
+		return &auth.Principal{Subject: name}, nil
+	}}
+	filters := []exchange.Filter{auth.Filter(a), auth.Optional(a)}
+	var asked sync.WaitGroup
+	for i := range 20 {
+		asked.Go(func() {
+			if err := filters[i%2].Before(basic(fmt.Sprint("user-", i), "password")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	asked.Wait()
+	for i := range 20 {
+		if err := filters[(i+1)%2].Before(basic(fmt.Sprint("user-", i), "password")); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := checks.Load(); n != 20 {
+		t.Errorf("20 passwords were checked %d times", n)
+	}
+}
+
+func TestAnAuthenticatorInUseShowsNoSecret(t *testing.T) {
+	for _, a := range []auth.Authenticator{
+		&auth.JWT{Secret: secret, Keys: []auth.TokenKey{{ID: "a", Key: secret}}},
+		&auth.Key{Keys: map[string]auth.Principal{string(secret): {Subject: "ada"}}},
+	} {
+		if err := auth.Filter(a).Before(request("Authorization", "Bearer a.b.c")); err == nil {
+			t.Fatal("somebody got in")
+		}
+		shown := fmt.Sprintf("%v %+v %#v", a, a, a)
+		for _, form := range []string{string(secret), fmt.Sprint(secret), fmt.Sprintf("%#v", secret)} {
+			if strings.Contains(shown, strings.Trim(form, "[]")) {
+				t.Errorf("%s shows its secret: %s", a.Name(), shown)
+			}
 		}
 	}
 }

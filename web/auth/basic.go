@@ -12,15 +12,16 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
 // maxWaiting bounds the requests that wait for their passwords to be checked.
 const maxWaiting = 100
 
-// BasicConfig is the settings of [Basic]. It needs a Check; for the rest the zero value is right.
-type BasicConfig struct {
+// Basic authenticates by a name and a password (RFC 7617), which every request brings: use it over TLS. A bounded number of
+// checks runs at once, requests beyond those that may wait get an error with the name TooManyChecks, and correct credentials are remembered.
+// It needs a Check; for the rest the zero value is right. Its settings are read when it is first used.
+type Basic struct {
 	// Check returns the principal of a name and a password, such as [Users] does; nil, nil if one of them is wrong. It may be slow.
 	Check func(ctx context.Context, name, password string) (*Principal, error)
 	// MaxChecks bounds how many passwords are checked at once. Default: the number of processors. 100 further requests wait.
@@ -28,11 +29,15 @@ type BasicConfig struct {
 	// Remember is the time for which a password that was right is not checked again. Only a keyed hash of it is kept. Default:
 	// a minute; at most 5 minutes; -1 is not at all.
 	Remember time.Duration
+
+	opened opened[basic]
 }
 
+// basic is a Basic that is in use.
 type basic struct {
 	settings
-	config BasicConfig
+	check    func(ctx context.Context, name, password string) (*Principal, error)
+	remember time.Duration
 
 	slots   chan struct{}
 	waiting atomic.Int32
@@ -40,30 +45,37 @@ type basic struct {
 	known   *verified[*Principal]
 }
 
-// Basic authenticates by a name and a password (RFC 7617), which every request brings: use it over TLS. A bounded number of
-// checks runs at once, requests beyond those that may wait get an error with the name TooManyChecks, and correct credentials are remembered.
-func Basic(config BasicConfig) Authenticator {
-	b := &basic{settings: settings{name: "Basic"}, config: config, known: newVerified[*Principal]()}
-	c := &b.config
+func (c *Basic) open() *basic {
+	b := &basic{settings: settings{name: "Basic"}, check: c.Check, known: newVerified[*Principal]()}
 	b.want(c.Check != nil, "Check is nil: give it a function, such as what Users returns")
 	b.want(c.MaxChecks >= 0, "MaxChecks is %d: want at least 1, or 0 for the number of processors", c.MaxChecks)
 	b.want(c.Remember == -1 || c.Remember >= 0 && c.Remember <= maxVerifiedAge, "Remember is %v: want 0 to %v, or -1", c.Remember, maxVerifiedAge)
-	c.Remember = max(cmp.Or(c.Remember, time.Minute), 0)
+	b.remember = max(cmp.Or(c.Remember, time.Minute), 0)
 	b.slots = make(chan struct{}, max(cmp.Or(c.MaxChecks, runtime.GOMAXPROCS(0)), 1))
 	rand.Read(b.secret[:])
 	return b
 }
 
-func (b *basic) Name() string       { return "basic" }
-func (b *basic) Scheme() api.Scheme { return api.Scheme{Type: "http", Scheme: "basic"} }
+// Name is "basic".
+func (c *Basic) Name() string { return "basic" }
 
-func (b *basic) Authenticate(x *exchange.Exchange) (*Principal, error) {
+// Scheme is the Authorization header.
+func (c *Basic) Scheme() exchange.Scheme { return exchange.Scheme{Type: "http", Scheme: "basic"} }
+
+func (c *Basic) problem() error { return c.opened.get(c.open).problem() }
+
+// Authenticate reads the Authorization header.
+func (c *Basic) Authenticate(x *exchange.Exchange) (*Principal, error) {
+	return c.opened.get(c.open).authenticate(x)
+}
+
+func (b *basic) authenticate(x *exchange.Exchange) (*Principal, error) {
 	credentials, ok, err := authorization(x, "Basic")
 	if err != nil || !ok {
 		return nil, err
 	}
 	if len(b.problems) > 0 {
-		return nil, because(errAuthMisconfigured, b.Check())
+		return nil, because(errAuthMisconfigured, b.problem())
 	}
 	name, password, ok := parseBasic(credentials)
 	if !ok {
@@ -85,7 +97,7 @@ func (b *basic) Authenticate(x *exchange.Exchange) (*Principal, error) {
 	}
 	c := *p
 	if c.Scheme == "" {
-		c.Scheme = b.Name()
+		c.Scheme = "basic"
 	}
 	if c.Subject == "" || c.Scheme == systemScheme {
 		c.carried = nil
@@ -96,7 +108,7 @@ func (b *basic) Authenticate(x *exchange.Exchange) (*Principal, error) {
 		return nil, because(errAuthMisconfigured, err)
 	}
 	now = time.Now()
-	b.known.put(hash, ready, now, now.Add(b.config.Remember))
+	b.known.put(hash, ready, now, now.Add(b.remember))
 	return ready, nil
 }
 
@@ -122,7 +134,7 @@ func (b *basic) wait(ctx context.Context) error {
 
 func (b *basic) checked(ctx context.Context, name, password string) (*Principal, error) {
 	defer func() { <-b.slots }()
-	return b.config.Check(ctx, name, password)
+	return b.check(ctx, name, password)
 }
 
 // hash returns the key under which checked credentials are remembered. It is of no use without the secret, which never leaves

@@ -23,7 +23,7 @@ func basic(name, password string) *exchange.Exchange {
 }
 
 func TestANameAndItsPassword(t *testing.T) {
-	a := auth.Basic(auth.BasicConfig{Check: auth.Users(map[string]auth.User{"ada": {Hash: must(auth.HashPassword("p:ä ß")), Roles: []string{"admin"}}})})
+	a := &auth.Basic{Check: auth.Users(map[string]auth.User{"ada": {Hash: must(auth.HashPassword("p:ä ß")), Roles: []string{"admin"}}})}
 	if p := admitted(t, a, basic("ada", "p:ä ß")); p.Subject != "ada" || p.Scheme != "basic" || !p.HasAny("admin") {
 		t.Errorf("got %+v", p)
 	}
@@ -33,10 +33,10 @@ func TestANameAndItsPassword(t *testing.T) {
 }
 
 func TestMalformedBasicCredentials(t *testing.T) {
-	a := auth.Basic(auth.BasicConfig{Check: func(context.Context, string, string) (*auth.Principal, error) {
+	a := &auth.Basic{Check: func(context.Context, string, string) (*auth.Principal, error) {
 		t.Error("the check was asked")
 		return nil, nil
-	}})
+	}}
 	for what, credentials := range map[string]string{
 		"empty": "", "no base64": "ada:secret", "url alphabet": "-_-_", "no colon": base64.StdEncoding.EncodeToString([]byte("ada")),
 		"control character": base64.StdEncoding.EncodeToString([]byte("ada:a\nb")), "no UTF-8": base64.StdEncoding.EncodeToString([]byte("ada:\xff")),
@@ -58,7 +58,7 @@ func TestAPasswordThatWasRightIsRememberedForAWhile(t *testing.T) {
 			}
 			return &auth.Principal{Subject: name}, nil
 		}
-		a := auth.Basic(auth.BasicConfig{Check: check})
+		a := &auth.Basic{Check: check}
 		for range 3 {
 			admitted(t, a, basic("ada", "right"))
 		}
@@ -76,7 +76,7 @@ func TestAPasswordThatWasRightIsRememberedForAWhile(t *testing.T) {
 		if checks != 5 {
 			t.Errorf("checked %d times after a minute", checks)
 		}
-		never := auth.Basic(auth.BasicConfig{Check: check, Remember: -1})
+		never := &auth.Basic{Check: check, Remember: -1}
 		admitted(t, never, basic("ada", "right"))
 		admitted(t, never, basic("ada", "right"))
 		if checks != 7 {
@@ -89,7 +89,7 @@ func TestABoundedNumberOfPasswordsIsCheckedAtOnce(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		var now, most atomic.Int32
 		release := make(chan struct{})
-		a := auth.Basic(auth.BasicConfig{Check: func(_ context.Context, name, _ string) (*auth.Principal, error) {
+		a := &auth.Basic{Check: func(_ context.Context, name, _ string) (*auth.Principal, error) {
 			n := now.Add(1)
 			defer now.Add(-1)
 			if n > most.Load() {
@@ -97,7 +97,7 @@ func TestABoundedNumberOfPasswordsIsCheckedAtOnce(t *testing.T) {
 			}
 			<-release
 			return &auth.Principal{Subject: name}, nil
-		}, MaxChecks: 2, Remember: -1})
+		}, MaxChecks: 2, Remember: -1}
 		var wg sync.WaitGroup
 		var good, tooMany atomic.Int32
 		for range 150 {
@@ -125,10 +125,10 @@ func TestABoundedNumberOfPasswordsIsCheckedAtOnce(t *testing.T) {
 func TestACallerThatCancelsDoesNotWaitForAPasswordCheck(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		release := make(chan struct{})
-		a := auth.Basic(auth.BasicConfig{Check: func(_ context.Context, name, _ string) (*auth.Principal, error) {
+		a := &auth.Basic{Check: func(_ context.Context, name, _ string) (*auth.Principal, error) {
 			<-release
 			return &auth.Principal{Subject: name}, nil
-		}, MaxChecks: 1})
+		}, MaxChecks: 1}
 		done := make(chan error)
 		go func() { done <- auth.Filter(a).Before(basic("ada", "x")) }()
 		bubbletest.Wait()

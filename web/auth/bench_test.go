@@ -30,7 +30,7 @@ func benchToken(changes map[string]any) string {
 
 // BenchmarkKnownToken is a token that came before, as nearly all do.
 func BenchmarkKnownToken(b *testing.B) {
-	benchFilter(b, bearer(benchToken(nil)), true, auth.Filter(auth.JWT(auth.JWTConfig{Secret: secret})))
+	benchFilter(b, bearer(benchToken(nil)), true, auth.Filter(&auth.JWT{Secret: secret}))
 }
 
 // BenchmarkNewToken is a token that comes for the first time.
@@ -51,7 +51,7 @@ func BenchmarkNewToken(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				if n%len(tokens) == 0 {
-					a = auth.JWT(auth.JWTConfig{Keys: []auth.TokenKey{{Key: key.verify}}})
+					a = &auth.JWT{Keys: []auth.TokenKey{{Key: key.verify}}}
 				}
 				if _, err := a.Authenticate(tokens[n%len(tokens)]); err != nil {
 					b.Fatal(err)
@@ -63,13 +63,13 @@ func BenchmarkNewToken(b *testing.B) {
 }
 
 func BenchmarkKey(b *testing.B) {
-	benchFilter(b, request("X-Api-Key", backupKey), true, auth.Filter(auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{backupKey: {Subject: "backup"}}})))
+	benchFilter(b, request("X-Api-Key", backupKey), true, auth.Filter(&auth.Key{Keys: map[string]auth.Principal{backupKey: {Subject: "backup"}}}))
 }
 
 func BenchmarkKnownPassword(b *testing.B) {
-	benchFilter(b, basic("ada", "pw"), true, auth.Filter(auth.Basic(auth.BasicConfig{Check: func(_ context.Context, name, _ string) (*auth.Principal, error) {
+	benchFilter(b, basic("ada", "pw"), true, auth.Filter(&auth.Basic{Check: func(_ context.Context, name, _ string) (*auth.Principal, error) {
 		return &auth.Principal{Subject: name}, nil
-	}})))
+	}}))
 }
 
 func BenchmarkKnownSession(b *testing.B) {
@@ -84,8 +84,8 @@ func BenchmarkKnownSession(b *testing.B) {
 
 // BenchmarkWithoutCredentials is Optional for a request without credentials, which five authenticators are asked about.
 func BenchmarkWithoutCredentials(b *testing.B) {
-	benchFilter(b, request("Accept", "*/*", "User-Agent", "x"), true, auth.Optional(auth.JWT(auth.JWTConfig{Secret: secret}), auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{backupKey: {Subject: "x"}}}),
-		auth.Basic(auth.BasicConfig{Check: auth.Users(nil)}), auth.Session(auth.SessionConfig{Secret: sessionSecret}), auth.Certificate(nil)))
+	benchFilter(b, request("Accept", "*/*", "User-Agent", "x"), true, auth.Optional(&auth.JWT{Secret: secret}, &auth.Key{Keys: map[string]auth.Principal{backupKey: {Subject: "x"}}},
+		&auth.Basic{Check: auth.Users(nil)}, auth.Session(auth.SessionConfig{Secret: sessionSecret}), &auth.Certificate{}))
 }
 
 // BenchmarkCall is a call through a server's way, with and without Require and From.
@@ -108,7 +108,7 @@ func BenchmarkCall(b *testing.B) {
 			action := start(b, sabir.Serve(s)).Action("who.ami")
 			x := request("X-Api-Key", backupKey)
 			if c.caller != nil {
-				if err := auth.Filter(auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{backupKey: ada}})).Before(x); err != nil {
+				if err := auth.Filter(&auth.Key{Keys: map[string]auth.Principal{backupKey: ada}}).Before(x); err != nil {
 					b.Fatal(err)
 				}
 			}

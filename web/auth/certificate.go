@@ -3,34 +3,34 @@ package auth
 import (
 	"crypto/x509"
 
-	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/web/exchange"
 )
 
-type certificate struct {
-	settings
-	who func(*x509.Certificate) (*Principal, error)
-}
-
 // Certificate authenticates by the certificate that the client showed in the TLS handshake, if it was verified: the server's
-// tls.Config demands or asks for one and has ClientCAs. The function returns the principal, nil, nil if it is unknown; without
-// it the subject is the first URI (as SPIFFE has it), else the first DNS name, else the common name.
-func Certificate(who func(*x509.Certificate) (*Principal, error)) Authenticator {
-	if who == nil {
-		who = named
-	}
-	return &certificate{settings{name: "Certificate"}, who}
+// tls.Config demands or asks for one and has ClientCAs. The zero value is ready for use.
+type Certificate struct {
+	// Who returns the principal; nil, nil if it is unknown. Default: its subject is the first URI (as SPIFFE has it), else the first DNS
+	// name, else the common name.
+	Who func(*x509.Certificate) (*Principal, error)
 }
 
-func (c *certificate) Name() string       { return "certificate" }
-func (c *certificate) Scheme() api.Scheme { return api.Scheme{Type: "mutualTLS"} }
+// Name is "certificate".
+func (c *Certificate) Name() string { return "certificate" }
 
-func (c *certificate) Authenticate(x *exchange.Exchange) (*Principal, error) {
+// Scheme is the handshake.
+func (c *Certificate) Scheme() exchange.Scheme { return exchange.Scheme{Type: "mutualTLS"} }
+
+// Authenticate reads the certificate that was verified.
+func (c *Certificate) Authenticate(x *exchange.Exchange) (*Principal, error) {
 	if x.TLS == nil || len(x.TLS.VerifiedChains) == 0 || len(x.TLS.VerifiedChains[0]) == 0 {
 		return nil, nil // none, or one that was not verified
 	}
 	chain := x.TLS.VerifiedChains[0]
-	p, err := c.who(chain[0])
+	who := c.Who
+	if who == nil {
+		who = named
+	}
+	p, err := who(chain[0])
 	if err != nil || p == nil {
 		if err == nil {
 			err = badCredentials("the certificate names nobody who is known here")

@@ -28,17 +28,17 @@ func TestACertificateNamesItsOwner(t *testing.T) {
 	uri.DNSNames = dns.DNSNames
 	uri.URIs = []*url.URL{must(url.Parse("spiffe://example.com/backup"))}
 	for want, c := range map[string]*x509.Certificate{"backup": &named, "backup.example.com": &dns, "spiffe://example.com/backup": &uri} {
-		if p := admitted(t, auth.Certificate(nil), showing(c, true)); p.Subject != want || p.Scheme != "certificate" || p.Roles != nil {
+		if p := admitted(t, &auth.Certificate{}, showing(c, true)); p.Subject != want || p.Scheme != "certificate" || p.Roles != nil {
 			t.Errorf("got %+v, want %s", p, want)
 		}
-		refused(t, auth.Certificate(nil), showing(c, false), auth.ErrNotSignedIn)
+		refused(t, &auth.Certificate{}, showing(c, false), auth.ErrNotSignedIn)
 	}
-	refused(t, auth.Certificate(nil), showing(&x509.Certificate{}, true), auth.ErrBadCredentials)
-	refused(t, auth.Certificate(nil), request(), auth.ErrNotSignedIn)
+	refused(t, &auth.Certificate{}, showing(&x509.Certificate{}, true), auth.ErrBadCredentials)
+	refused(t, &auth.Certificate{}, request(), auth.ErrNotSignedIn)
 }
 
 func TestAFunctionSaysWhoseCertificateItIs(t *testing.T) {
-	a := auth.Certificate(func(c *x509.Certificate) (*auth.Principal, error) {
+	a := &auth.Certificate{Who: func(c *x509.Certificate) (*auth.Principal, error) {
 		switch c.Subject.CommonName {
 		case "backup":
 			return &auth.Principal{Subject: "b", Roles: []string{"reader"}}, nil
@@ -46,7 +46,7 @@ func TestAFunctionSaysWhoseCertificateItIs(t *testing.T) {
 			return nil, errors.New("no table")
 		}
 		return nil, nil
-	})
+	}}
 	if p := admitted(t, a, showing(&x509.Certificate{Subject: pkix.Name{CommonName: "backup"}}, true)); p.Subject != "b" || !p.HasAny("reader") {
 		t.Errorf("got %+v", p)
 	}

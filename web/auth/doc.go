@@ -1,8 +1,8 @@
 // Package auth authenticates and authorises callers over HTTP.
 //
 //	node := sabir.NewNode(sabir.Serve(users), sabir.HTTP("0.0.0.0:3000", web.With(web.Config{Auth: []auth.Authenticator{
-//		auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Issuers: []string{"https://login.example.com"}, Audiences: []string{"users"}}),
-//		auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{os.Getenv("BACKUP_KEY"): {Subject: "backup", Roles: []string{"reader"}}}}),
+//		&auth.JWT{JWKS: "https://login.example.com/keys", Issuers: []string{"https://login.example.com"}, Audiences: []string{"users"}},
+//		&auth.Key{Keys: map[string]auth.Principal{os.Getenv("BACKUP_KEY"): {Subject: "backup", Roles: []string{"reader"}}}},
 //	}})))
 //
 //	sabir.Handle(users, "delete", deleteUser, sabir.Use(auth.Require("admin")))

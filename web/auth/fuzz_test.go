@@ -16,14 +16,14 @@ import (
 // and no answer is anything but an error of the client.
 func FuzzAuthorization(f *testing.F) {
 	good := forge(`{"alg":"HS256"}`, `{"sub":"ada","exp":99999999999}`, secret)
-	filter := auth.Filter(auth.JWT(auth.JWTConfig{Secret: secret, Keys: []auth.TokenKey{{ID: "e", Key: &p256().PublicKey}}}),
-		auth.Basic(auth.BasicConfig{Check: func(_ context.Context, name, password string) (*auth.Principal, error) {
+	filter := auth.Filter(&auth.JWT{Secret: secret, Keys: []auth.TokenKey{{ID: "e", Key: &p256().PublicKey}}},
+		&auth.Basic{Check: func(_ context.Context, name, password string) (*auth.Principal, error) {
 			if name == "ada" && password == "pw" {
 				return &auth.Principal{Subject: "ada"}, nil
 			}
 			return nil, nil
-		}}),
-		auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{backupKey: {Subject: "backup"}}, Bearer: true}))
+		}},
+		&auth.Key{Keys: map[string]auth.Principal{backupKey: {Subject: "backup"}}, Bearer: true})
 	for _, seed := range []string{"Bearer " + good, "Bearer " + backupKey, "Basic YWRhOnB3", "bearer", "Bearer ..", "Bearer a.b.c", "Bearer eyJhbGciOiJub25lIn0.e30.", "Basic =", ""} {
 		f.Add(seed)
 	}

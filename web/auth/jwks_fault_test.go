@@ -23,7 +23,7 @@ func (f faulty) RoundTrip(*http.Request) (*http.Response, error) {
 func TestAFetchOfKeysThatFailsIsTheErrorOfTheRequestsThatWaitForIt(t *testing.T) {
 	for name, fault := range map[string]faulty{"a panic": func() { panic("swordfish") }, "the end of the goroutine": func() { runtime.Goexit() }} {
 		t.Run(name, func(t *testing.T) {
-			keys := auth.JWT(auth.JWTConfig{JWKS: "https://login.example/keys", Client: &http.Client{Transport: fault}})
+			keys := &auth.JWT{JWKS: "https://login.example/keys", Client: &http.Client{Transport: fault}}
 			token := sign(jwt.SigningMethodRS256, rsaKey(), claims(nil), nil)
 			refused(t, keys, bearer(token), sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", ""))
 		})

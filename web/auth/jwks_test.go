@@ -76,7 +76,7 @@ func (l *login) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (l *login) jwt() auth.Authenticator {
-	return auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Client: &http.Client{Transport: l}})
+	return &auth.JWT{JWKS: "https://login.example.com/keys", Client: &http.Client{Transport: l}}
 }
 
 func serving(set string) *login { return &login{answer: func() (int, string) { return 200, set }} }
@@ -333,7 +333,7 @@ func TestKeysServeForADayWhileTheURLIsUnreachable(t *testing.T) {
 func TestAFetchThatHangsDoesNotHoldItsCallers(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		l := &slowLogin{}
-		a := auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Client: &http.Client{Transport: l}})
+		a := &auth.JWT{JWKS: "https://login.example.com/keys", Client: &http.Client{Transport: l}}
 		x := bearer(signedBy("e", jwt.SigningMethodES256, p256()))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -365,7 +365,7 @@ func (l *slowLogin) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestAFetchThatFailedIsTriedAgainOverAnotherConnection(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
 		l := &login{answer: func() (int, string) { return 200, keySet(webKey("e", &p256().PublicKey, nil)) }}
-		a := auth.JWT(auth.JWTConfig{JWKS: "https://login.example.com/keys", Client: &http.Client{Transport: &deadConnection{next: l}}})
+		a := &auth.JWT{JWKS: "https://login.example.com/keys", Client: &http.Client{Transport: &deadConnection{next: l}}}
 		token := signedBy("e", jwt.SigningMethodES256, p256())
 		refused(t, a, bearer(token), sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", ""))
 		time.Sleep(time.Minute)

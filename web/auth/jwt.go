@@ -14,7 +14,6 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/sabir-go/sabir"
-	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/redact"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -24,8 +23,16 @@ const (
 	defaultLeeway = 30 * time.Second
 )
 
-// JWTConfig is the settings of [JWT]. It needs a Secret, Keys or JWKS; for the rest the zero value is right.
-type JWTConfig struct {
+// JWT authenticates by a JSON web token (RFC 7519) in "Authorization: Bearer <token>", of at most 8 KiB. A text without two
+// dots is no token, and left to the authenticators after it.
+//
+// The signature is checked with a key that the settings name, by an algorithm that is made for it: what the token states about
+// itself selects among those, no more. A token must have an expiry and a subject; it may not be used before its nbf, nor before it was issued (iat), where it names them. Tokens
+// with critical extensions are refused (RFC 7515, section 4.1.11). A token that was found valid is remembered by its hash
+// until it expires, at most 5 minutes and until the fetched keys change; 10,000 at most.
+//
+// It needs a Secret, Keys or JWKS; for the rest the zero value is right. Its settings are read when it is first used.
+type JWT struct {
 	// Secret is a key for HS256, HS384 and HS512, which has at least 32, 48 and 64 bytes for them. It checks tokens of any key id;
 	// give it an id, or give more than one, in Keys.
 	Secret []byte
@@ -60,22 +67,24 @@ type JWTConfig struct {
 	SubjectClaim string
 	// KeepClaims keeps only these claims in the principal, which travels with calls. Default: all; an empty list keeps none.
 	KeepClaims []string
+
+	opened opened[tokens]
 }
 
 // Format prints the settings without secrets.
-func (c JWTConfig) Format(f fmt.State, verb rune) { redact.Print(f, verb, c.shown()) }
+func (c JWT) Format(f fmt.State, verb rune) { redact.Print(f, verb, c.shown()) }
 
 // MarshalJSON writes the settings without secrets.
-func (c JWTConfig) MarshalJSON() ([]byte, error) {
+func (c JWT) MarshalJSON() ([]byte, error) {
 	//lint:ignore SA1026 where a Client is set the functions in it make this an error, which shows nothing
 	return json.Marshal(c.shown())
 }
 
-type shownJWTConfig JWTConfig
+type shownJWT JWT
 
-func (c JWTConfig) shown() shownJWTConfig {
-	c.Secret = nil
-	return shownJWTConfig(c)
+func (c JWT) shown() shownJWT {
+	c.Secret, c.opened = nil, opened[tokens]{}
+	return shownJWT(c)
 }
 
 // TokenKey is a key that tokens are signed with.
@@ -83,7 +92,7 @@ type TokenKey struct {
 	// ID is the key id that tokens name in their header; a key without one checks tokens of any id.
 	ID string
 	// Key is an *rsa.PublicKey of 2048 to 8192 bits, an *ecdsa.PublicKey on P-256, P-384 or P-521, an ed25519.PublicKey, or a
-	// []byte as for [JWTConfig.Secret].
+	// []byte as for [JWT.Secret].
 	Key any
 }
 
@@ -104,10 +113,10 @@ func (k TokenKey) shown() shownTokenKey {
 
 var allAlgorithms = []string{"HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 
-// tokens checks JSON web tokens.
+// tokens is a JWT that is in use, with its defaults.
 type tokens struct {
 	settings
-	JWTConfig
+	JWT
 	keys    []tokenKey
 	fetched *keySet // of JWKS; nil for none
 
@@ -120,15 +129,8 @@ type knownToken struct {
 	generation uint64 // of the fetched keys it was checked with
 }
 
-// JWT authenticates by a JSON web token (RFC 7519) in "Authorization: Bearer <token>", of at most 8 KiB. A text without two
-// dots is no token, and left to the authenticators after it.
-//
-// The signature is checked with a key that the settings name, by an algorithm that is made for it: what the token states about
-// itself selects among those, no more. A token must have an expiry and a subject; it may not be used before its nbf, nor before it was issued (iat), where it names them. Tokens
-// with critical extensions are refused (RFC 7515, section 4.1.11). A token that was found valid is remembered by its hash
-// until it expires, at most 5 minutes and until the fetched keys change; 10,000 at most.
-func JWT(config JWTConfig) Authenticator {
-	t := &tokens{settings: settings{name: "JWT"}, JWTConfig: config, known: newVerified[knownToken]()}
+func (c *JWT) open() *tokens {
+	t := &tokens{settings: settings{name: "JWT"}, JWT: *c, known: newVerified[knownToken]()}
 	t.readKeys()
 	t.want(t.Leeway == -1 || t.Leeway >= 0 && t.Leeway <= 5*time.Minute, "Leeway is %v: want 0 to 5 minutes, or -1", t.Leeway)
 	t.Leeway = max(cmp.Or(t.Leeway, defaultLeeway), 0)
@@ -173,18 +175,27 @@ func (t *tokens) readKeys() {
 	t.want(len(t.keys) > 0 || t.fetched != nil, "no key: give it a Secret, Keys or JWKS")
 }
 
-func (t *tokens) Name() string { return "jwt" }
+// Name is "jwt".
+func (c *JWT) Name() string { return "jwt" }
 
-func (t *tokens) Scheme() api.Scheme {
-	return api.Scheme{Type: "http", Scheme: "bearer", Format: "JWT"}
+// Scheme is the Authorization header.
+func (c *JWT) Scheme() exchange.Scheme {
+	return exchange.Scheme{Type: "http", Scheme: "bearer", Format: "JWT"}
 }
 
-func (t *tokens) Authenticate(x *exchange.Exchange) (*Principal, error) {
+func (c *JWT) problem() error { return c.opened.get(c.open).settings.problem() }
+
+// Authenticate reads the Authorization header.
+func (c *JWT) Authenticate(x *exchange.Exchange) (*Principal, error) {
+	return c.opened.get(c.open).authenticate(x)
+}
+
+func (t *tokens) authenticate(x *exchange.Exchange) (*Principal, error) {
 	token, ok, err := authorization(x, "Bearer")
 	if err != nil || !ok || strings.Count(token, ".") != 2 {
 		return nil, err
 	}
-	if err := t.Check(); err != nil {
+	if err := t.settings.problem(); err != nil {
 		return nil, because(errAuthMisconfigured, err)
 	}
 	if len(token) > maxToken {
@@ -364,5 +375,5 @@ func (s *settings) want(ok bool, format string, args ...any) {
 	}
 }
 
-// Check returns what is wrong with the settings; nil for nothing.
-func (s *settings) Check() error { return errors.Join(s.problems...) }
+// problem returns what is wrong with the settings; nil for nothing.
+func (s *settings) problem() error { return errors.Join(s.problems...) }

@@ -88,7 +88,7 @@ func TestEveryAlgorithmWorksWithItsKeyAndWithNoOther(t *testing.T) {
 		for _, method := range signer.methods {
 			token := sign(method, signer.sign, claims(nil), nil)
 			for _, verifier := range keys {
-				a := auth.JWT(auth.JWTConfig{Keys: []auth.TokenKey{{Key: verifier.verify}}})
+				a := &auth.JWT{Keys: []auth.TokenKey{{Key: verifier.verify}}}
 				if signer.name == verifier.name {
 					if p := admitted(t, a, bearer(token)); p.Subject != "ada" || p.Scheme != "jwt" || !reflect.DeepEqual(p.Roles, []string{"admin", "user"}) {
 						t.Errorf("%s: got %+v", method.Alg(), p)
@@ -102,7 +102,7 @@ func TestEveryAlgorithmWorksWithItsKeyAndWithNoOther(t *testing.T) {
 }
 
 func TestATokenThatIsNotSignedIsRefused(t *testing.T) {
-	a := auth.JWT(auth.JWTConfig{Secret: secret, Keys: []auth.TokenKey{{ID: "r", Key: &rsaKey().PublicKey}}})
+	a := &auth.JWT{Secret: secret, Keys: []auth.TokenKey{{ID: "r", Key: &rsaKey().PublicKey}}}
 	good := sign(hs256, secret, claims(nil), nil)
 	parts := strings.Split(good, ".")
 	for _, header := range []string{`{"alg":"none"}`, `{"alg":"None"}`, `{"alg":""}`, `{}`, `{"alg":null}`, `{"alg":["HS256"]}`, `{"alg":"HS1"}`} {
@@ -115,7 +115,7 @@ func TestATokenThatIsNotSignedIsRefused(t *testing.T) {
 }
 
 func TestAPublicKeyIsNoSecret(t *testing.T) {
-	a := auth.JWT(auth.JWTConfig{Keys: []auth.TokenKey{{ID: "r", Key: &rsaKey().PublicKey}, {ID: "e", Key: &p256().PublicKey}, {ID: "d", Key: edwards().Public()}}})
+	a := &auth.JWT{Keys: []auth.TokenKey{{ID: "r", Key: &rsaKey().PublicKey}, {ID: "e", Key: &p256().PublicKey}, {ID: "d", Key: edwards().Public()}}}
 	for _, known := range [][]byte{publicPEM(), rsaKey().N.Bytes(), must(p256().PublicKey.Bytes()), edwards().Public().(ed25519.PublicKey)} {
 		for _, kid := range []string{"r", "e", "d"} {
 			refused(t, a, bearer(sign(hs256, known, claims(nil), map[string]any{"kid": kid})), auth.ErrBadCredentials)
@@ -124,15 +124,15 @@ func TestAPublicKeyIsNoSecret(t *testing.T) {
 }
 
 func TestOnlyTheGivenAlgorithmsWork(t *testing.T) {
-	a := auth.JWT(auth.JWTConfig{Algorithms: []string{"PS256"}, Keys: []auth.TokenKey{{Key: &rsaKey().PublicKey}}})
+	a := &auth.JWT{Algorithms: []string{"PS256"}, Keys: []auth.TokenKey{{Key: &rsaKey().PublicKey}}}
 	admitted(t, a, bearer(sign(jwt.SigningMethodPS256, rsaKey(), claims(nil), nil)))
 	refused(t, a, bearer(sign(jwt.SigningMethodRS256, rsaKey(), claims(nil), nil)), auth.ErrBadCredentials)
-	refused(t, auth.JWT(auth.JWTConfig{Secret: secret[:32]}), bearer(sign(jwt.SigningMethodHS512, secret[:32], claims(nil), nil)), auth.ErrBadCredentials)
+	refused(t, &auth.JWT{Secret: secret[:32]}, bearer(sign(jwt.SigningMethodHS512, secret[:32], claims(nil), nil)), auth.ErrBadCredentials)
 }
 
 func TestTheKeyIDSelectsTheKey(t *testing.T) {
 	other := []byte(strings.Repeat("x", 32))
-	a := auth.JWT(auth.JWTConfig{Keys: []auth.TokenKey{{ID: "a", Key: secret}, {ID: "b", Key: other}}})
+	a := &auth.JWT{Keys: []auth.TokenKey{{ID: "a", Key: secret}, {ID: "b", Key: other}}}
 	for _, c := range []struct {
 		key  []byte
 		kid  any
@@ -150,15 +150,15 @@ func TestTheKeyIDSelectsTheKey(t *testing.T) {
 			refused(t, a, x, auth.ErrBadCredentials)
 		}
 	}
-	admitted(t, auth.JWT(auth.JWTConfig{Keys: []auth.TokenKey{{ID: "a", Key: secret}}}), bearer(sign(hs256, secret, claims(nil), nil)))                              // the only key there is
-	admitted(t, auth.JWT(auth.JWTConfig{Keys: []auth.TokenKey{{Key: secret}, {Key: other}}}), bearer(sign(hs256, other, claims(nil), map[string]any{"kid": "new"}))) // keys of any id
+	admitted(t, &auth.JWT{Keys: []auth.TokenKey{{ID: "a", Key: secret}}}, bearer(sign(hs256, secret, claims(nil), nil)))                              // the only key there is
+	admitted(t, &auth.JWT{Keys: []auth.TokenKey{{Key: secret}, {Key: other}}}, bearer(sign(hs256, other, claims(nil), map[string]any{"kid": "new"}))) // keys of any id
 }
 
 func TestKeysThatAreNotSoundAreRefused(t *testing.T) {
 	weak := must(rsa.GenerateKey(rand.Reader, 1024)) //nolint:gosec // that is the point
 	for _, key := range []any{make([]byte, 31), "text", nil, rsaKey(), p256(), &weak.PublicKey, &rsa.PublicKey{}, &ecdsa.PublicKey{},
 		ed25519.PublicKey("short"), (*rsa.PublicKey)(nil), (*ecdsa.PublicKey)(nil)} {
-		if err := auth.Check(auth.JWT(auth.JWTConfig{Keys: []auth.TokenKey{{Key: key}}})); err == nil {
+		if err := auth.Check(&auth.JWT{Keys: []auth.TokenKey{{Key: key}}}); err == nil {
 			t.Errorf("a %T is taken", key)
 		}
 	}
@@ -166,7 +166,7 @@ func TestKeysThatAreNotSoundAreRefused(t *testing.T) {
 
 func TestATokenOfAnIssuerWhoseClockIsAheadIsRefusedWithTheCause(t *testing.T) {
 	ahead := map[string]any{"iat": time.Now().Add(time.Minute).Unix()}
-	err := auth.Filter(auth.JWT(auth.JWTConfig{Secret: secret})).Before(bearer(sign(hs256, secret, claims(ahead), nil)))
+	err := auth.Filter(&auth.JWT{Secret: secret}).Before(bearer(sign(hs256, secret, claims(ahead), nil)))
 	if !errors.Is(err, auth.ErrBadCredentials) || !strings.Contains(err.Error(), "the clocks of its issuer and of this node differ") {
 		t.Errorf("the error is %v", err)
 	}
@@ -178,35 +178,35 @@ func TestTimes(t *testing.T) {
 		for _, c := range []struct {
 			what    string
 			changes map[string]any
-			config  auth.JWTConfig
+			config  auth.JWT
 			good    bool
 		}{
-			{"expires later", map[string]any{"exp": at(time.Second)}, auth.JWTConfig{}, true},
-			{"expired within the leeway", map[string]any{"exp": at(-29 * time.Second)}, auth.JWTConfig{}, true},
-			{"expired", map[string]any{"exp": at(-30 * time.Second)}, auth.JWTConfig{}, false},
-			{"expired, no leeway", map[string]any{"exp": at(0)}, auth.JWTConfig{Leeway: -1}, false},
-			{"no expiry", map[string]any{"exp": nil}, auth.JWTConfig{}, false},
-			{"no expiry, which is allowed", map[string]any{"exp": nil}, auth.JWTConfig{AllowNoExpiry: true}, true},
-			{"expired, where none is needed", map[string]any{"exp": at(-time.Hour)}, auth.JWTConfig{AllowNoExpiry: true}, false},
-			{"expiry is text", map[string]any{"exp": "tomorrow"}, auth.JWTConfig{}, false},
-			{"expiry is text, where none is needed", map[string]any{"exp": "tomorrow"}, auth.JWTConfig{AllowNoExpiry: true}, false},
-			{"expires in the year 2100000", map[string]any{"exp": 6.6e13}, auth.JWTConfig{}, true},
-			{"not yet, within the leeway", map[string]any{"nbf": at(30 * time.Second)}, auth.JWTConfig{}, true},
-			{"not yet", map[string]any{"nbf": at(31 * time.Second)}, auth.JWTConfig{}, false},
-			{"nbf is text", map[string]any{"nbf": "now"}, auth.JWTConfig{}, false},
-			{"a leeway of its own, at its border", map[string]any{"exp": at(-2*time.Minute + time.Second), "nbf": at(2 * time.Minute)}, auth.JWTConfig{Leeway: 2 * time.Minute}, true},
-			{"expired, at the border of a leeway of its own", map[string]any{"exp": at(-2 * time.Minute)}, auth.JWTConfig{Leeway: 2 * time.Minute}, false},
-			{"not yet, behind a leeway of its own", map[string]any{"nbf": at(2*time.Minute + time.Second)}, auth.JWTConfig{Leeway: 2 * time.Minute}, false},
-			{"not yet, no leeway", map[string]any{"nbf": at(time.Second)}, auth.JWTConfig{Leeway: -1}, false},
-			{"from now on, no leeway", map[string]any{"nbf": at(0)}, auth.JWTConfig{Leeway: -1}, true},
-			{"issued within the leeway", map[string]any{"iat": at(30 * time.Second)}, auth.JWTConfig{}, true},
-			{"issued in the future", map[string]any{"iat": at(31 * time.Second)}, auth.JWTConfig{}, false},
-			{"issued in the future, no leeway", map[string]any{"iat": at(time.Second)}, auth.JWTConfig{Leeway: -1}, false},
-			{"issued now, no leeway", map[string]any{"iat": at(0)}, auth.JWTConfig{Leeway: -1}, true},
-			{"iat is text", map[string]any{"iat": "now"}, auth.JWTConfig{}, false},
+			{"expires later", map[string]any{"exp": at(time.Second)}, auth.JWT{}, true},
+			{"expired within the leeway", map[string]any{"exp": at(-29 * time.Second)}, auth.JWT{}, true},
+			{"expired", map[string]any{"exp": at(-30 * time.Second)}, auth.JWT{}, false},
+			{"expired, no leeway", map[string]any{"exp": at(0)}, auth.JWT{Leeway: -1}, false},
+			{"no expiry", map[string]any{"exp": nil}, auth.JWT{}, false},
+			{"no expiry, which is allowed", map[string]any{"exp": nil}, auth.JWT{AllowNoExpiry: true}, true},
+			{"expired, where none is needed", map[string]any{"exp": at(-time.Hour)}, auth.JWT{AllowNoExpiry: true}, false},
+			{"expiry is text", map[string]any{"exp": "tomorrow"}, auth.JWT{}, false},
+			{"expiry is text, where none is needed", map[string]any{"exp": "tomorrow"}, auth.JWT{AllowNoExpiry: true}, false},
+			{"expires in the year 2100000", map[string]any{"exp": 6.6e13}, auth.JWT{}, true},
+			{"not yet, within the leeway", map[string]any{"nbf": at(30 * time.Second)}, auth.JWT{}, true},
+			{"not yet", map[string]any{"nbf": at(31 * time.Second)}, auth.JWT{}, false},
+			{"nbf is text", map[string]any{"nbf": "now"}, auth.JWT{}, false},
+			{"a leeway of its own, at its border", map[string]any{"exp": at(-2*time.Minute + time.Second), "nbf": at(2 * time.Minute)}, auth.JWT{Leeway: 2 * time.Minute}, true},
+			{"expired, at the border of a leeway of its own", map[string]any{"exp": at(-2 * time.Minute)}, auth.JWT{Leeway: 2 * time.Minute}, false},
+			{"not yet, behind a leeway of its own", map[string]any{"nbf": at(2*time.Minute + time.Second)}, auth.JWT{Leeway: 2 * time.Minute}, false},
+			{"not yet, no leeway", map[string]any{"nbf": at(time.Second)}, auth.JWT{Leeway: -1}, false},
+			{"from now on, no leeway", map[string]any{"nbf": at(0)}, auth.JWT{Leeway: -1}, true},
+			{"issued within the leeway", map[string]any{"iat": at(30 * time.Second)}, auth.JWT{}, true},
+			{"issued in the future", map[string]any{"iat": at(31 * time.Second)}, auth.JWT{}, false},
+			{"issued in the future, no leeway", map[string]any{"iat": at(time.Second)}, auth.JWT{Leeway: -1}, false},
+			{"issued now, no leeway", map[string]any{"iat": at(0)}, auth.JWT{Leeway: -1}, true},
+			{"iat is text", map[string]any{"iat": "now"}, auth.JWT{}, false},
 		} {
 			c.config.Secret = secret
-			a := auth.JWT(c.config)
+			a := &c.config
 			x := bearer(sign(hs256, secret, claims(c.changes), nil))
 			if err := auth.Filter(a).Before(x); (err == nil) != c.good {
 				t.Errorf("%s: got %v", c.what, err)
@@ -217,7 +217,7 @@ func TestTimes(t *testing.T) {
 
 func TestATokenThatWasGoodExpires(t *testing.T) {
 	bubbletest.Run(t, func(t *testing.T) {
-		a := auth.JWT(auth.JWTConfig{Secret: secret, Leeway: -1})
+		a := &auth.JWT{Secret: secret, Leeway: -1}
 		token := sign(hs256, secret, claims(map[string]any{"exp": time.Now().Add(time.Minute).Unix()}), nil)
 		for range 3 {
 			admitted(t, a, bearer(token))
@@ -233,11 +233,11 @@ func TestATokenThatWasGoodExpires(t *testing.T) {
 
 func TestIssuerAndAudience(t *testing.T) {
 	const iss, aud = "https://login.example.com", "users"
-	both := auth.JWTConfig{Issuers: []string{"https://old.example.com", iss}, Audiences: []string{aud, "people"}}
+	both := auth.JWT{Issuers: []string{"https://old.example.com", iss}, Audiences: []string{aud, "people"}}
 	for _, c := range []struct {
 		what    string
 		changes map[string]any
-		config  auth.JWTConfig
+		config  auth.JWT
 		good    bool
 	}{
 		{"both right", map[string]any{"iss": iss, "aud": aud}, both, true},
@@ -249,13 +249,13 @@ func TestIssuerAndAudience(t *testing.T) {
 		{"another issuer", map[string]any{"iss": iss + "/", "aud": aud}, both, false},
 		{"no issuer", map[string]any{"aud": aud}, both, false},
 		{"issuer of another type", map[string]any{"iss": []any{iss}, "aud": aud}, both, false},
-		{"an audience that nobody asked for", map[string]any{"aud": aud}, auth.JWTConfig{}, false},
-		{"an empty audience that nobody asked for", map[string]any{"aud": []any{}}, auth.JWTConfig{}, false},
-		{"any audience", map[string]any{"aud": aud}, auth.JWTConfig{AnyAudience: true}, true},
-		{"neither asked for nor given", nil, auth.JWTConfig{}, true},
+		{"an audience that nobody asked for", map[string]any{"aud": aud}, auth.JWT{}, false},
+		{"an empty audience that nobody asked for", map[string]any{"aud": []any{}}, auth.JWT{}, false},
+		{"any audience", map[string]any{"aud": aud}, auth.JWT{AnyAudience: true}, true},
+		{"neither asked for nor given", nil, auth.JWT{}, true},
 	} {
 		c.config.Secret = secret
-		a := auth.JWT(c.config)
+		a := &c.config
 		if err := auth.Filter(a).Before(bearer(sign(hs256, secret, claims(c.changes), nil))); (err == nil) != c.good {
 			t.Errorf("%s: got %v", c.what, err)
 		}
@@ -266,42 +266,42 @@ func TestSubjectRolesAndClaims(t *testing.T) {
 	token := claims(map[string]any{"scope": "read write", "client": "app", "realm": map[string]any{"roles": []any{"deep", 1, ""}}, "https://x.example/roles": "named", "tenant": "blue"})
 	for _, c := range []struct {
 		what    string
-		config  auth.JWTConfig
+		config  auth.JWT
 		subject string
 		roles   []string
 	}{
-		{"as usual", auth.JWTConfig{}, "ada", []string{"admin", "user"}},
-		{"scope", auth.JWTConfig{RolesClaims: []string{"scope"}}, "ada", []string{"read", "write"}},
-		{"in a claim", auth.JWTConfig{RolesClaims: []string{"realm.roles"}}, "ada", []string{"deep"}},
-		{"a name with dots", auth.JWTConfig{RolesClaims: []string{"https://x.example/roles"}}, "ada", []string{"named"}},
-		{"several", auth.JWTConfig{RolesClaims: []string{"roles", "scope", "missing", "sub.x"}}, "ada", []string{"admin", "user", "read", "write"}},
-		{"another subject", auth.JWTConfig{SubjectClaim: "client"}, "app", []string{"admin", "user"}},
+		{"as usual", auth.JWT{}, "ada", []string{"admin", "user"}},
+		{"scope", auth.JWT{RolesClaims: []string{"scope"}}, "ada", []string{"read", "write"}},
+		{"in a claim", auth.JWT{RolesClaims: []string{"realm.roles"}}, "ada", []string{"deep"}},
+		{"a name with dots", auth.JWT{RolesClaims: []string{"https://x.example/roles"}}, "ada", []string{"named"}},
+		{"several", auth.JWT{RolesClaims: []string{"roles", "scope", "missing", "sub.x"}}, "ada", []string{"admin", "user", "read", "write"}},
+		{"another subject", auth.JWT{SubjectClaim: "client"}, "app", []string{"admin", "user"}},
 	} {
 		c.config.Secret = secret
-		p := admitted(t, auth.JWT(c.config), bearer(sign(hs256, secret, token, nil)))
+		p := admitted(t, &c.config, bearer(sign(hs256, secret, token, nil)))
 		if p.Subject != c.subject || !reflect.DeepEqual(p.Roles, c.roles) || p.Claims["tenant"] != "blue" {
 			t.Errorf("%s: got %+v", c.what, p)
 		}
 	}
-	p := admitted(t, auth.JWT(auth.JWTConfig{Secret: secret, KeepClaims: []string{"tenant", "missing"}}), bearer(sign(hs256, secret, token, nil)))
+	p := admitted(t, &auth.JWT{Secret: secret, KeepClaims: []string{"tenant", "missing"}}, bearer(sign(hs256, secret, token, nil)))
 	if !reflect.DeepEqual(p.Claims, map[string]any{"tenant": "blue"}) {
 		t.Errorf("kept %v", p.Claims)
 	}
 	for _, sub := range []any{nil, "", 7, []any{"ada"}} {
-		refused(t, auth.JWT(auth.JWTConfig{Secret: secret}), bearer(sign(hs256, secret, claims(map[string]any{"sub": sub}), nil)), auth.ErrBadCredentials)
+		refused(t, &auth.JWT{Secret: secret}, bearer(sign(hs256, secret, claims(map[string]any{"sub": sub}), nil)), auth.ErrBadCredentials)
 	}
-	refused(t, auth.JWT(auth.JWTConfig{Secret: secret, SubjectClaim: "roles"}), bearer(sign(hs256, secret, token, nil)), auth.ErrBadCredentials)
+	refused(t, &auth.JWT{Secret: secret, SubjectClaim: "roles"}, bearer(sign(hs256, secret, token, nil)), auth.ErrBadCredentials)
 }
 
 func TestATokenCannotMakeItsBearerTheSystem(t *testing.T) {
-	p := admitted(t, auth.JWT(auth.JWTConfig{Secret: secret}), bearer(sign(hs256, secret, claims(map[string]any{"scheme": "system", "Scheme": "system"}), nil)))
+	p := admitted(t, &auth.JWT{Secret: secret}, bearer(sign(hs256, secret, claims(map[string]any{"scheme": "system", "Scheme": "system"}), nil)))
 	if p.Scheme != "jwt" || p.HasAny("root") {
 		t.Errorf("got %+v", p)
 	}
 }
 
 func TestHeadersOfTokens(t *testing.T) {
-	a, typed := auth.JWT(auth.JWTConfig{Secret: secret}), auth.JWT(auth.JWTConfig{Secret: secret, TokenType: "at+jwt"})
+	a, typed := &auth.JWT{Secret: secret}, &auth.JWT{Secret: secret, TokenType: "at+jwt"}
 	for _, c := range []struct {
 		a      auth.Authenticator
 		header map[string]any
@@ -323,7 +323,7 @@ func TestHeadersOfTokens(t *testing.T) {
 }
 
 func TestMalformedTokens(t *testing.T) {
-	a := auth.JWT(auth.JWTConfig{Secret: secret})
+	a := &auth.JWT{Secret: secret}
 	good := sign(hs256, secret, claims(nil), nil)
 	head := `{"alg":"HS256"}`
 	for what, token := range map[string]string{
@@ -351,14 +351,14 @@ func TestMalformedTokens(t *testing.T) {
 
 func TestWhatHasNotTwoDotsIsNoToken(t *testing.T) {
 	for _, x := range []string{"", "abc", "a.b", "a.b.c.d"} {
-		if p, err := auth.JWT(auth.JWTConfig{Secret: secret}).Authenticate(bearer(x)); p != nil || err != nil {
+		if p, err := (&auth.JWT{Secret: secret}).Authenticate(bearer(x)); p != nil || err != nil {
 			t.Errorf("%q: got %v, %v", x, p, err)
 		}
 	}
 }
 
 func TestTheAuthorizationHeader(t *testing.T) {
-	a := auth.JWT(auth.JWTConfig{Secret: secret})
+	a := &auth.JWT{Secret: secret}
 	good := sign(hs256, secret, claims(nil), nil)
 	for _, value := range []string{"Bearer " + good, "bearer " + good, "BEARER   " + good + " "} {
 		admitted(t, a, request("authorization", value))
@@ -374,7 +374,7 @@ func TestTheAuthorizationHeader(t *testing.T) {
 
 func TestARefusedTokenSaysInvalidToken(t *testing.T) {
 	x := bearer(sign(hs256, []byte(strings.Repeat("y", 32)), claims(nil), nil))
-	auth.Filter(auth.JWT(auth.JWTConfig{Secret: secret})).Before(x)
+	auth.Filter(&auth.JWT{Secret: secret}).Before(x)
 	if got := x.Answer.Get("WWW-Authenticate"); got != `Bearer realm="sabir", error="invalid_token"` {
 		t.Errorf("got %s", got)
 	}
@@ -382,7 +382,7 @@ func TestARefusedTokenSaysInvalidToken(t *testing.T) {
 
 func TestNoTokenIsInAnError(t *testing.T) {
 	token := forge(`{"alg":"HS256"}`, `{"sub":"ada","exp":1,"secret":"hunter2"}`, secret)
-	err := auth.Filter(auth.JWT(auth.JWTConfig{Secret: secret})).Before(bearer(token))
+	err := auth.Filter(&auth.JWT{Secret: secret}).Before(bearer(token))
 	text := err.Error() + string(must(json.Marshal(err)))
 	if strings.Contains(text, "hunter2") || strings.Contains(text, token[:20]) || strings.Contains(text, "ada") {
 		t.Errorf("got %s", text)

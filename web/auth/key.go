@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/redact"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -19,8 +18,9 @@ const (
 	maxKey = 512 // of a key that is looked at
 )
 
-// KeyConfig is the settings of [Key]. It needs Keys, Lookup or both; for the rest the zero value is right.
-type KeyConfig struct {
+// Key authenticates by API keys. Those of Keys are compared by their SHA-256 in constant time. It needs Keys, Lookup or both; for the rest
+// the zero value is right. Its settings are read when it is first used.
+type Key struct {
 	// Keys has the principal of each key, which stands there itself or as its [HashAPIKey]. A key has 16 to 512 characters, which
 	// should be random: openssl rand -hex 16.
 	Keys map[string]Principal
@@ -32,22 +32,26 @@ type KeyConfig struct {
 	Header string
 	// Bearer takes the key from "Authorization: Bearer <key>" instead of a header of its own. Together with [JWT], put it behind that.
 	Bearer bool
+
+	opened opened[keys]
 }
 
 // Format prints the settings without keys.
-func (c KeyConfig) Format(f fmt.State, verb rune) {
-	type shown KeyConfig
-	c.Keys = nil
+func (c Key) Format(f fmt.State, verb rune) {
+	type shown Key
+	c.Keys, c.opened = nil, opened[keys]{}
 	redact.Print(f, verb, shown(c))
 }
 
+// keys is a Key that is in use.
 type keys struct {
 	settings
-	KeyConfig
-	table keyTable
+	lookup func(ctx context.Context, key string) (*Principal, error)
+	header string // "" for Authorization
+	table  keyTable
 }
 
-// HashAPIKey is the form in which a key can be kept, in [KeyConfig.Keys] or in a table that [KeyConfig.Lookup] looks into:
+// HashAPIKey is the form in which a key can be kept, in [Key.Keys] or in a table that [Key.Lookup] looks into:
 // "sha256:<64 hexadecimal digits>". Keys are random, so unlike passwords they need no slow hash.
 func HashAPIKey(key string) string {
 	hash := sha256.Sum256([]byte(key))
@@ -56,17 +60,17 @@ func HashAPIKey(key string) string {
 
 const hashPrefix = "sha256:"
 
-// Key authenticates by API keys. Those of [KeyConfig.Keys] are compared by their SHA-256 in constant time.
-func Key(config KeyConfig) Authenticator {
-	k := &keys{settings: settings{name: "Key"}, KeyConfig: config, table: make(keyTable, len(config.Keys))}
-	k.want(len(k.Keys) > 0 || k.Lookup != nil, "no keys: give it Keys or Lookup")
-	k.want(k.Header == "" || !k.Bearer, "Header and Bearer exclude each other")
-	k.Header = cmp.Or(k.Header, "X-Api-Key")
-	k.want(isToken(k.Header) && !strings.EqualFold(k.Header, "Authorization"), "Header is %q: want the name of a header; for Authorization there is Bearer", k.Header)
-	for key, p := range k.Keys {
+func (c *Key) open() *keys {
+	k := &keys{settings: settings{name: "Key"}, lookup: c.Lookup, table: make(keyTable, len(c.Keys))}
+	k.want(len(c.Keys) > 0 || c.Lookup != nil, "no keys: give it Keys or Lookup")
+	k.want(c.Header == "" || !c.Bearer, "Header and Bearer exclude each other")
+	if !c.Bearer {
+		k.header = c.header()
+		k.want(isToken(k.header) && !strings.EqualFold(k.header, "Authorization"), "Header is %q: want the name of a header; for Authorization there is Bearer", k.header)
+	}
+	for key, p := range c.Keys {
 		k.add(key, p)
 	}
-	k.Keys = nil // they do not show where the authenticator is printed
 	return k
 }
 
@@ -81,29 +85,40 @@ func (k *keys) add(key string, p Principal) {
 	k.want(p.Subject != "", "a key for a principal without a subject")
 	k.want(p.Scheme != systemScheme, "a key for %q: the scheme %q is reserved", p.Subject, systemScheme)
 	if p.Scheme == "" {
-		p.Scheme = k.Name()
+		p.Scheme = "key"
 	}
 	ready, err := p.ready()
 	k.want(err == nil, "the claims for %q: %w", p.Subject, err)
 	k.table.add(hash, ready)
 }
 
-func (k *keys) Name() string { return "key" }
+func (c *Key) header() string { return cmp.Or(c.Header, "X-Api-Key") }
 
-func (k *keys) Scheme() api.Scheme {
-	if k.Bearer {
-		return api.Scheme{Type: "http", Scheme: "bearer"}
+// Name is "key".
+func (c *Key) Name() string { return "key" }
+
+// Scheme is the header that brings the key.
+func (c *Key) Scheme() exchange.Scheme {
+	if c.Bearer {
+		return exchange.Scheme{Type: "http", Scheme: "bearer"}
 	}
-	return api.Scheme{Type: "apiKey", In: "header", Name: k.Header}
+	return exchange.Scheme{Type: "apiKey", In: "header", Name: c.header()}
 }
 
-func (k *keys) Authenticate(x *exchange.Exchange) (*Principal, error) {
+func (c *Key) problem() error { return c.opened.get(c.open).problem() }
+
+// Authenticate reads the header.
+func (c *Key) Authenticate(x *exchange.Exchange) (*Principal, error) {
+	return c.opened.get(c.open).authenticate(x)
+}
+
+func (k *keys) authenticate(x *exchange.Exchange) (*Principal, error) {
 	key, ok, err := k.given(x)
 	if err != nil || !ok {
 		return nil, err
 	}
 	if len(k.problems) > 0 {
-		return nil, because(errAuthMisconfigured, k.Check())
+		return nil, because(errAuthMisconfigured, k.problem())
 	}
 	if len(key) > maxKey {
 		return nil, ErrBadCredentials
@@ -111,10 +126,10 @@ func (k *keys) Authenticate(x *exchange.Exchange) (*Principal, error) {
 	if p := k.table.find(key); p != nil {
 		return p, nil
 	}
-	if k.Lookup == nil {
+	if k.lookup == nil {
 		return nil, ErrBadCredentials
 	}
-	p, err := k.Lookup(x.Context, key)
+	p, err := k.lookup(x.Context, key)
 	if err == nil && p == nil {
 		err = ErrBadCredentials
 	}
@@ -122,10 +137,10 @@ func (k *keys) Authenticate(x *exchange.Exchange) (*Principal, error) {
 }
 
 func (k *keys) given(x *exchange.Exchange) (key string, ok bool, err error) {
-	if k.Bearer {
+	if k.header == "" {
 		return authorization(x, "Bearer")
 	}
-	return only(x, k.Header)
+	return only(x, k.header)
 }
 
 // keyTable has the principals by the first bytes of their keys' hashes, so that the whole hash is compared in constant time.

@@ -17,7 +17,7 @@ const (
 )
 
 func TestAPIKeys(t *testing.T) {
-	a := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{backupKey: {Subject: "backup", Roles: []string{"reader"}}, auth.HashAPIKey(reportKey): {Subject: "report", Scheme: "reports"}}})
+	a := &auth.Key{Keys: map[string]auth.Principal{backupKey: {Subject: "backup", Roles: []string{"reader"}}, auth.HashAPIKey(reportKey): {Subject: "report", Scheme: "reports"}}}
 	if p := admitted(t, a, request("x-api-key", backupKey)); p.Subject != "backup" || p.Scheme != "key" || !p.HasAny("reader") {
 		t.Errorf("got %+v", p)
 	}
@@ -34,15 +34,15 @@ func TestAPIKeys(t *testing.T) {
 
 func TestKeysInOtherHeaders(t *testing.T) {
 	keys := map[string]auth.Principal{backupKey: {Subject: "backup"}}
-	admitted(t, auth.Key(auth.KeyConfig{Keys: keys, Header: "X-Backup"}), request("X-Backup", backupKey))
-	admitted(t, auth.Key(auth.KeyConfig{Keys: keys, Bearer: true}), bearer(backupKey))
-	if s := auth.Key(auth.KeyConfig{Keys: keys, Bearer: true}).Scheme(); s.Type != "http" || s.Scheme != "bearer" {
+	admitted(t, &auth.Key{Keys: keys, Header: "X-Backup"}, request("X-Backup", backupKey))
+	admitted(t, &auth.Key{Keys: keys, Bearer: true}, bearer(backupKey))
+	if s := (&auth.Key{Keys: keys, Bearer: true}).Scheme(); s.Type != "http" || s.Scheme != "bearer" {
 		t.Errorf("got %+v", s)
 	}
 }
 
 func TestABearerIsATokenOrAKey(t *testing.T) {
-	filter := auth.Filter(auth.JWT(auth.JWTConfig{Secret: secret}), auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{backupKey: {Subject: "backup"}}, Bearer: true}))
+	filter := auth.Filter(&auth.JWT{Secret: secret}, &auth.Key{Keys: map[string]auth.Principal{backupKey: {Subject: "backup"}}, Bearer: true})
 	for credentials, want := range map[string]string{backupKey: "backup", sign(hs256, secret, claims(nil), nil): "ada"} {
 		x := bearer(credentials)
 		if err := filter.Before(x); err != nil {
@@ -56,7 +56,7 @@ func TestABearerIsATokenOrAKey(t *testing.T) {
 
 func TestKeysThatAFunctionKnows(t *testing.T) {
 	broken := errors.New("the table at 10.0.0.7 is gone")
-	a := auth.Key(auth.KeyConfig{Lookup: func(_ context.Context, key string) (*auth.Principal, error) {
+	a := &auth.Key{Lookup: func(_ context.Context, key string) (*auth.Principal, error) {
 		switch key {
 		case backupKey:
 			return &auth.Principal{Subject: "backup"}, nil
@@ -66,7 +66,7 @@ func TestKeysThatAFunctionKnows(t *testing.T) {
 			return nil, sabir.NewError(sabir.CodeUnavailable, "KeysUnreachable", "")
 		}
 		return nil, nil
-	}})
+	}}
 	if p := admitted(t, a, request("X-Api-Key", backupKey)); p.Subject != "backup" || p.Scheme != "key" {
 		t.Errorf("got %+v", p)
 	}
@@ -79,13 +79,13 @@ func TestKeysThatAFunctionKnows(t *testing.T) {
 
 func TestTheFunctionIsAskedForKeysThatAreNotInTheMap(t *testing.T) {
 	var asked []string
-	a := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{backupKey: {Subject: "backup"}}, Lookup: func(_ context.Context, key string) (*auth.Principal, error) {
+	a := &auth.Key{Keys: map[string]auth.Principal{backupKey: {Subject: "backup"}}, Lookup: func(_ context.Context, key string) (*auth.Principal, error) {
 		asked = append(asked, key)
 		if key == reportKey {
 			return &auth.Principal{Subject: "report"}, nil
 		}
 		return nil, nil
-	}})
+	}}
 	for key, want := range map[string]string{backupKey: "backup", reportKey: "report"} {
 		if p := admitted(t, a, request("X-Api-Key", key)); p.Subject != want {
 			t.Errorf("got %+v, want %s", p, want)

@@ -18,6 +18,7 @@ func init() {
 	principal.Wanted = func(authenticators any, x *exchange.Exchange) string {
 		return wanted(authenticators.([]Authenticator), x)
 	}
+	principal.Check = func(authenticators any) error { return problems(authenticators.([]Authenticator)) }
 	principal.Inbound, principal.Context, principal.Until = inbound, contextOf, until
 }
 

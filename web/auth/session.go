@@ -18,7 +18,6 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 
 	"github.com/sabir-go/sabir/codec/json"
-	"github.com/sabir-go/sabir/internal/api"
 	"github.com/sabir-go/sabir/internal/redact"
 	"github.com/sabir-go/sabir/web/exchange"
 )
@@ -122,8 +121,8 @@ func (s *Sessions) addSecret(secret []byte) {
 func (s *Sessions) Name() string { return "session" }
 
 // Scheme is a cookie.
-func (s *Sessions) Scheme() api.Scheme {
-	return api.Scheme{Type: "apiKey", In: "cookie", Name: s.hostOnly}
+func (s *Sessions) Scheme() exchange.Scheme {
+	return exchange.Scheme{Type: "apiKey", In: "cookie", Name: s.hostOnly}
 }
 
 // Authenticate reads the cookie and prolongs the session when half of its idle time has passed. A cookie that is not valid
@@ -134,7 +133,7 @@ func (s *Sessions) Authenticate(x *exchange.Exchange) (*Principal, error) {
 		return nil, nil
 	}
 	if len(s.problems) > 0 {
-		return nil, because(errAuthMisconfigured, s.Check())
+		return nil, because(errAuthMisconfigured, s.problem())
 	}
 	now := time.Now()
 	found := s.open(value, now)
@@ -228,7 +227,7 @@ func (s *Sessions) SignIn(x *exchange.Exchange, p Principal) error {
 	if x == nil {
 		return errNoExchange
 	}
-	if err := s.Check(); err != nil {
+	if err := s.problem(); err != nil {
 		return because(errAuthMisconfigured, err)
 	}
 	if p.Subject == "" {

@@ -113,7 +113,7 @@ func TestAnOpenDashboardIsForThisMachinesNamesOnly(t *testing.T) {
 
 // A server that authenticates callers answers to any name, so that a proxy on its machine can pass on requests from anywhere.
 func TestADashboardBesideAuthenticationNeedsAKeyOnThisMachineToo(t *testing.T) {
-	keys := web.With(web.Config{Auth: []auth.Authenticator{auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}})}})
+	keys := web.With(web.Config{Auth: []auth.Authenticator{&auth.Key{Keys: map[string]auth.Principal{"key-of-ada-0123456789": {Subject: "ada"}}}}})
 	n := sabir.NewNode(sabir.Logger(slog.New(slog.DiscardHandler)), sabir.HTTP(":0", keys, dashboard.At("/dashboard")))
 	if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "Key in dashboard.Config") {
 		t.Errorf("an open dashboard: %v", err)

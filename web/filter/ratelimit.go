@@ -33,7 +33,7 @@ type RateLimit struct {
 	ByPrincipal bool
 	// ByClaim names a claim of the caller's principal, such as "tenant", with dots for claims in claims: all callers with one value of it
 	// have one limit, whoever they are and wherever they call from. It is a text, a number or a truth value; callers without it are limited
-	// as they are without ByClaim. The filter stands behind the authentication, as for ByPrincipal, and auth.JWTConfig keeps the claim.
+	// as they are without ByClaim. The filter stands behind the authentication, as for ByPrincipal, and auth.JWT keeps the claim.
 	ByClaim string
 	// ByHeader names a header whose value distinguishes callers too: only one that the caller cannot choose freely, since a new
 	// value begins with a full burst.

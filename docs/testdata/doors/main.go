@@ -53,7 +53,7 @@ func main() {
 		}
 		return rest.Download(ctx, s, bytes.NewReader(make([]byte, 1<<20)), rest.File{Name: in.Name, Modified: began})
 	}, sabir.Route("GET", "/files/{name}"))
-	nobody := auth.Key(auth.KeyConfig{Keys: map[string]auth.Principal{"a-key-that-nobody-has": {Subject: "nobody"}}})
+	nobody := &auth.Key{Keys: map[string]auth.Principal{"a-key-that-nobody-has": {Subject: "nobody"}}}
 	node := sabir.NewNode(sabir.Serve(users, orders, files), sabir.HTTP(":3000", web.With(web.Config{Auth: []auth.Authenticator{nobody}, AllowAnonymous: true}),
 		rpc.Serve(), trpc.At("/trpc"), webhook.Receive("/hooks", webhook.Receiver{Prefix: "com.example.", Events: []string{"orders.*"}})))
 	if err := node.Run(context.Background()); err != nil {
